@@ -70,17 +70,17 @@ def fill(home_dir: str, blobs: int) -> None:
         data = b"output %d of a tool\n" % number * chance.randrange(20, 400)
         digest = hashlib.sha256(data).hexdigest()
         used = now - chance.randrange(60 * 86_400) * 10**9
-        _write(layout.file_path(home_dir, digest), put.pack_blob(data), used)
+        _write(layout.stored_path(home_dir, digest), put.pack_blob(data), used)
         sidecar = '{"v":1,"key":"sha256:%s","bytes":%d,"lines":1,"tool":"Bash","created":1}'
         _write(
-            layout.file_path(home_dir, digest, "json"),
+            layout.stored_path(home_dir, digest, "json"),
             (sidecar % (digest, len(data))).encode(),
             used,
         )
         if number % 100 == 0:
             level = "hard" if number % 200 else "soft"
             pin = f'{{"v":1,"level":"{level}","reason":null,"at":1}}'
-            _write(layout.file_path(home_dir, digest, "pin"), pin.encode(), used)
+            _write(layout.stored_path(home_dir, digest, "pin"), pin.encode(), used)
 
 
 def _write(path: str, data: bytes, used_ns: int) -> None:

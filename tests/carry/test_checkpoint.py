@@ -109,7 +109,7 @@ def test_critical_files_are_kept_by_content(home_dir: str, project_dir: str) -> 
     found = document["files"]
 
     assert document["v"] == 2
-    assert contents.get(home_dir, found[0]["key"]) == b'{"step":3}'
+    assert contents.read_content(home_dir, found[0]["key"]) == b'{"step":3}'
     assert (found[1]["key"], found[1]["problem"]) == (None, "No such file or directory")
 
 
@@ -332,13 +332,15 @@ def test_a_stored_file_that_is_damaged_is_no_saved_checkpoint(
     """Its content is read back as well."""
     Path(project_dir, "plan.md").write_text("the plan")
     (kept,) = save(home_dir, project_dir, critical_files=["plan.md"])["files"]
-    assert contents.get(home_dir, kept["key"]) == b"the plan"
-    assert contents.meta(home_dir, kept["key"])["tool"] == "checkpoint"
+    assert contents.read_content(home_dir, kept["key"]) == b"the plan"
+    assert contents.read_sidecar(home_dir, kept["key"])["tool"] == "checkpoint"
     assert (kept["path"], kept["bytes"]) == (f"{project_dir}/plan.md", 8)
 
     def damage(path: str, data: bytes) -> None:
         io.replace_file(path, data)
-        Path(layout.file_path(home_dir, layout.digest_of(kept["key"]))).write_bytes(b"another")
+        Path(layout.stored_path(home_dir, layout.digest_of_key(kept["key"]))).write_bytes(
+            b"another"
+        )
 
     with pytest.raises(StateError, match=r"the checkpoint in .* could not be saved"):
         save(home_dir, project_dir, critical_files=["plan.md"], write=damage)

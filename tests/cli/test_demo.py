@@ -14,7 +14,7 @@ from rich.console import Console
 from brimline.cli import demo
 from brimline.fast import policy
 from brimline.gauge import reading
-from brimline.state.history import read_spool
+from brimline.state.history import read_spooled_events
 from brimline.state.session import SessionState
 
 if TYPE_CHECKING:
@@ -84,7 +84,9 @@ def test_a_pipe_gets_plain_text(world: Path, golden: Golden) -> None:
         if isinstance(block, dict) and block["type"] == "tool_result"
     ]
     assert max(lengths) == 7_500
-    events = [each["event"] for each in read_spool(player.home_dir, player.session.session_id)]
+    events = [
+        each["event"] for each in read_spooled_events(player.home_dir, player.session.session_id)
+    ]
     assert (events[0], events.count("SessionStart")) == ("SessionStart", 2)
     assert events.count("PostCompact") == 1
 

@@ -149,7 +149,7 @@ def test_looking_shows_figures_and_changes_nothing(
     assert old["context_tokens_estimated"] > 1_000 > copies["context_tokens_estimated"] == 0
     assert len(found["changes"]) == 2
     assert content(recorded) == before
-    assert contents.blobs(home_dir) == []
+    assert contents.list_blobs(home_dir) == []
 
 
 @pytest.mark.parametrize("words", ["inspect", "purge --dry-run"])

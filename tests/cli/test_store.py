@@ -34,7 +34,7 @@ def key(home_dir: str) -> str:
 def aged(home_dir: str, *keys: str) -> None:
     """Make blobs look forty days old."""
     for one in keys:
-        os.utime(layout.file_path(home_dir, one[7:]), (1_700_000_000, 1_700_000_000))
+        os.utime(layout.stored_path(home_dir, one[7:]), (1_700_000_000, 1_700_000_000))
 
 
 def noise(home_dir: str, number: int, size: int = 100_000) -> str:
@@ -49,7 +49,7 @@ def test_a_list_has_what_is_there_by_use_and_session(
     home_dir: str, key: str, brimline: Run
 ) -> None:
     """Newest first, cut to a limit, chosen by session; figures for all of it."""
-    os.utime(layout.file_path(home_dir, key[7:]), (1_700_000_000, 1_700_000_000))
+    os.utime(layout.stored_path(home_dir, key[7:]), (1_700_000_000, 1_700_000_000))
     other = put.put(home_dir, b"other", {"tool": "Read", "session": "session-two"})
     pins.pin(home_dir, key, "hard", "why")
 
@@ -57,7 +57,7 @@ def test_a_list_has_what_is_there_by_use_and_session(
     found = brimline("store", "list", "--session", "session-o", "--json").document
     newest = brimline("store", "list", "--limit", "1", "--json").document
 
-    disk = sum(blob.disk_bytes for blob in contents.blobs(home_dir))
+    disk = sum(blob.disk_bytes for blob in contents.list_blobs(home_dir))
     assert [row["key"] for row in every["outputs"]] == [other, key]
     assert [row["key"] for row in newest["outputs"]] == [other]
     (row,) = found.pop("outputs")
@@ -180,7 +180,7 @@ def test_prune_obeys_its_limits(home_dir: str, brimline: Run) -> None:
     assert by_size["keys"] == keys[2:4]
     assert (
         by_size["left_bytes"]
-        == sum(blob.disk_bytes for blob in contents.blobs(home_dir))
+        == sum(blob.disk_bytes for blob in contents.list_blobs(home_dir))
         <= 1_000_000
     )
 
@@ -191,7 +191,7 @@ def test_forget_removes_an_output_and_its_words(home_dir: str, key: str, brimlin
     assert brimline("store", "search", "build", "--everywhere").code == 0
 
     assert brimline("store", "forget", key, "--yes").out == "1 output forgotten.\n"
-    assert {blob.key for blob in contents.blobs(home_dir)} == {other}
+    assert {blob.key for blob in contents.list_blobs(home_dir)} == {other}
     kept = [path.read_bytes() for path in Path(stored.search_folder(home_dir)).iterdir()]
     assert not any(b"build" in content for content in kept)
 
@@ -211,7 +211,7 @@ def test_without_a_terminal_deleting_needs_yes(
     aged(home_dir, key)
 
     assert "add --yes" in refused("store", *arguments)
-    assert len(contents.blobs(home_dir)) == 1
+    assert len(contents.list_blobs(home_dir)) == 1
 
 
 @pytest.mark.parametrize(
@@ -258,13 +258,13 @@ def test_on_a_terminal_deleting_asks_first(home_dir: str, key: str, brimline: Ru
     aged(home_dir, key)
 
     kept = brimline("store", "prune", "--unreferenced", typed="n\n")
-    assert (kept.code, len(contents.blobs(home_dir))) == (1, 1)
+    assert (kept.code, len(contents.list_blobs(home_dir))) == (1, 1)
     assert "Remove 1 output" in kept.err
     pins.pin(home_dir, key, "hard")
     held = brimline("store", "forget", key, typed="n\n")
     assert "1 of them pinned. Delete 1 output for good?" in held.err
     assert "1 output forgotten." in brimline("store", "forget", key, typed="y\n").out
-    assert contents.blobs(home_dir) == []
+    assert contents.list_blobs(home_dir) == []
 
 
 @pytest.mark.row("S3-71")

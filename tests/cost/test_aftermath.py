@@ -67,7 +67,7 @@ def test_a_history_without_compactions_stays_as_it_is(document: dict[str, Any]) 
     """Of sessions or savings alone."""
     before = dict(document)
 
-    aftermath.add_costs_and_losses(document)
+    aftermath.fill_in_costs_and_losses(document)
 
     assert document == before
 
@@ -90,7 +90,7 @@ def test_what_the_last_five_compactions_lost_is_filled_in(project_dir: str) -> N
     listed.append(compaction(session_id="gone"))
     listed.append(compacted_session(project_dir, 7))
 
-    aftermath.add_costs_and_losses({"compactions": listed})
+    aftermath.fill_in_costs_and_losses({"compactions": listed})
 
     assert [each["lost"] and each["lost"]["messages"] for each in listed] == [
         *[None, None, None],
@@ -104,11 +104,11 @@ def test_where_time_is_up_no_further_session_is_read(project_dir: str) -> None:
     made = [compacted_session(project_dir, number) for number in range(2)]
     made[0]["lost"] = known = {"messages": ["known"]}
 
-    aftermath.add_costs_and_losses({"compactions": made}, until=time.monotonic() - 1)
+    aftermath.fill_in_costs_and_losses({"compactions": made}, until=time.monotonic() - 1)
     assert [each["lost"] for each in made] == [known, None]
     assert all(each["dollars"] for each in made)
 
-    aftermath.add_costs_and_losses({"compactions": made}, until=time.monotonic() + 600)
+    aftermath.fill_in_costs_and_losses({"compactions": made}, until=time.monotonic() + 600)
     assert made[0]["lost"] is known
     assert made[1]["lost"]["messages"] == ["Rule 1."]
 

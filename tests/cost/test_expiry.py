@@ -194,7 +194,7 @@ def left_after_compaction(
         call_id = session.tool_call(first + number, command=f"cat {number}")
         session.tool_result(call_id, "x" * characters)
     settings = {"compaction.inside": inside, "offload.never": []}
-    return expiry.tokens_if_compacted(session.path, 212_000, settings)
+    return expiry.tokens_left_by_compaction(session.path, 212_000, settings)
 
 
 @pytest.mark.parametrize(
@@ -237,7 +237,7 @@ def test_where_there_is_little_a_compaction_lets_go_of_nothing(
     settings = {"compaction.inside": "keep", "offload.never": []}
 
     assert left_after_compaction(session, 20_000, results, 9_000, "keep") is None
-    assert expiry.tokens_if_compacted(session.path + "-gone", 9, settings) is None
+    assert expiry.tokens_left_by_compaction(session.path + "-gone", 9, settings) is None
 
 
 def test_a_line_of_120_characters_stands_in_for_each_result(session: SessionBuilder) -> None:
@@ -251,7 +251,7 @@ def test_a_line_of_120_characters_stands_in_for_each_result(session: SessionBuil
     assert expiry._count_characters_to_free(whole, ["Bash"]) == 0
     assert expiry._count_characters_to_free(none, []) == 0
     never = settings | {"offload.never": ["Bash"]}
-    assert expiry.tokens_if_compacted(session.path, 212_000, never) is None
+    assert expiry.tokens_left_by_compaction(session.path, 212_000, never) is None
 
 
 def test_a_price_is_for_a_million_tokens() -> None:

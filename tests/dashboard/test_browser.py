@@ -248,7 +248,7 @@ def test_sessions_are_filtered_and_an_output_is_read(
     Select(browser.find("select[name=days]")).select_by_value("1")
     browser.wait(lambda: "days=1" in browser.driver.current_url)
     browser.find(f'a[href="/session/{NAME}"]').click()
-    (blob,) = contents.blobs(home_dir)
+    (blob,) = contents.list_blobs(home_dir)
     browser.find(f'a[href="/stored/{blob.digest}"]').click()
     assert "INFO batch 7: ok" in browser.find("pre").text
 

@@ -174,7 +174,7 @@ def test_a_running_session_is_sent_again_only_once_it_has_grown(
 
 def test_nothing_can_be_changed_there(served: Served, home_dir: str) -> None:
     """Whoever may look may not pin or delete; the page names the commands."""
-    (blob,) = contents.blobs(home_dir)
+    (blob,) = contents.list_blobs(home_dir)
     for action in ("pin", "unpin", "forget"):
         path, origin = f"/stored/{blob.digest}/{action}", f"http://{served.host}"
         assert served.ask("POST", path, "sure=yes", Origin=origin).status == 404
@@ -704,14 +704,14 @@ def test_memory_shows_twenty_hits_of_whatever_project(
 def test_looking_at_an_output_does_not_use_it(home_dir: str) -> None:
     """What was used longest ago is dropped first; a look is no use."""
     key = put(home_dir, b"otter", {})
-    (before,) = contents.blobs(home_dir)
-    path = layout.file_path(home_dir, layout.digest_of(key))
+    (before,) = contents.list_blobs(home_dir)
+    path = layout.stored_path(home_dir, layout.digest_of_key(key))
     os.utime(path, ns=(before.used_ns - 10**12,) * 2)
-    (early,) = contents.blobs(home_dir)
+    (early,) = contents.list_blobs(home_dir)
 
     web.Dashboard(home_dir).output_page(asked(digest=key))
 
-    assert contents.blobs(home_dir) == [early]
+    assert contents.list_blobs(home_dir) == [early]
     assert early.used_ns < before.used_ns
 
 

@@ -234,7 +234,7 @@ def test_what_was_done_to_a_request_is_a_line_in_its_sessions_spool(
     conversations.note_answer(passing, COUNTED)
 
     folder = Path(SessionState(home_dir, "s1").folder)
-    line = SessionState(home_dir, "s1").last_spooled("Gateway")
+    line = SessionState(home_dir, "s1").last_spooled_row("Gateway")
     saved = line["saved"]
     assert passing.outcome
     assert saved > 0
@@ -254,7 +254,7 @@ def test_an_agents_request_has_its_name_in_the_spool_and_leaves_the_figures(
     conversations.note_answer(passing, None)
 
     folder = Path(SessionState(home_dir, "s1").folder)
-    line = SessionState(home_dir, "s1").last_spooled("Gateway")
+    line = SessionState(home_dir, "s1").last_spooled_row("Gateway")
     assert line["agent"] == "a1"
     assert "prompt" not in line
     assert not (folder / GATEWAY_SAVED).exists()
@@ -290,7 +290,7 @@ def test_an_original_is_stored_with_what_it_is_of(
     assert passing.outcome
     keys = [one.key for one in passing.outcome.fresh.values() if one.key]
 
-    metas = [contents.meta(home_dir, key) for key in keys]
+    metas = [contents.read_sidecar(home_dir, key) for key in keys]
     assert keys
     assert {meta["session"] for meta in metas} == {"s1"}
     assert all(meta["tool"] and meta["source"] for meta in metas)
@@ -342,9 +342,9 @@ def test_an_original_that_the_gateway_stores_is_not_the_last_output(
     passing = conversations.prepare_request(raw_of(bulky()), {}, time.time())
 
     assert passing.outcome
-    assert len(contents.blobs(home_dir)) == 1 + len(passing.outcome.originals) > 1
+    assert len(contents.list_blobs(home_dir)) == 1 + len(passing.outcome.originals) > 1
     assert contents.resolve_key(home_dir, contents.LAST) == key
-    (meta,) = [contents.meta(home_dir, each) for each in passing.outcome.originals]
+    (meta,) = [contents.read_sidecar(home_dir, each) for each in passing.outcome.originals]
     assert (meta["tool"], meta["source"]) == ("Bash", "journalctl -u web")
 
 
@@ -378,7 +378,7 @@ def test_what_is_saved_is_counted_in_the_tokens_of_the_model(
     raw = json.dumps(bulky().body(model=model)).encode()
     passing = conversations.prepare_request(raw, _session(1), time.time())
     conversations.note_answer(passing, COUNTED)
-    line = SessionState(home_dir, "s1").last_spooled("Gateway")
+    line = SessionState(home_dir, "s1").last_spooled_row("Gateway")
 
     assert passing.outcome
     report = passing.outcome.report
@@ -458,7 +458,7 @@ def test_a_request_that_nothing_was_changed_in_leaves_no_line(
     assert plain.outcome
     assert not plain.outcome.is_changed
     assert plain.raw == plain.original
-    assert not SessionState(home_dir, "s1").last_spooled("Gateway")
+    assert not SessionState(home_dir, "s1").last_spooled_row("Gateway")
     assert not Path(SessionState(home_dir, "s1").folder, GATEWAY_SAVED).exists()
 
 

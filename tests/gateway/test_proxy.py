@@ -110,7 +110,7 @@ def test_bulk_arrives_as_a_preview_and_its_original_is_in_the_store(
     (_, _, (_, result)) = flat(upstream.arrived[0].body)
     told = stub.parse_reference(result["content"])
     assert told is not None
-    assert contents.get(home_dir, told.key) == LOG.encode()
+    assert contents.read_content(home_dir, told.key) == LOG.encode()
     assert not errors(home_dir)
     kept = b"".join(path.read_bytes() for path in Path(home_dir).rglob("*") if path.is_file())
     assert b"sk-secret" not in kept

@@ -87,7 +87,7 @@ def test_a_forgotten_session_takes_nothing_from_others_and_sends_no_key_of_its_o
     shared = told[0][2]
     assert shared is not None
     assert [one[2] for one in told] == [shared] * 5
-    assert contents.get(home_dir, shared.key) == LOG.encode()
+    assert contents.read_content(home_dir, shared.key) == LOG.encode()
     assert told[1][4] is not None
     assert told[3][4] is None
 
@@ -102,7 +102,7 @@ def test_a_session_is_forgotten_though_the_file_of_stand_ins_is_damaged(home_dir
     done = CliRunner().invoke(program, ["forget", "--session", "s1", "--yes"])
 
     assert done.exit_code == 0, done.output
-    assert contents.blobs(home_dir) == []
+    assert contents.list_blobs(home_dir) == []
     assert not path.exists()
 
 

@@ -89,7 +89,7 @@ def test_after_a_month_only_the_history_knows_it(days: int, retired: bool, talk:
     talk.at_start()
 
     assert folder.exists() is not retired
-    known = {one.session_id: one.events for one in history.sessions(talk.home_dir)}
+    known = {one.session_id: one.events for one in history.read_all_sessions(talk.home_dir)}
     assert [event["event"] for event in known["old"]] == ["PreCompact"]
 
 
@@ -128,12 +128,12 @@ def test_what_the_store_kept_too_long_goes_at_a_start(talk: Talk) -> None:
     """Once a day; what was used lately stays."""
     old, young = (put.put(talk.home_dir, data, {"session": "gone"}) for data in (b"old", b"young"))
     month_ago = time.time() - 31 * 86_400
-    os.utime(layout.file_path(talk.home_dir, layout.digest_of(old)), (month_ago, month_ago))
+    os.utime(layout.stored_path(talk.home_dir, layout.digest_of_key(old)), (month_ago, month_ago))
 
     talk.at_start()
 
-    assert not os.path.exists(layout.file_path(talk.home_dir, layout.digest_of(old)))
-    assert os.path.exists(layout.file_path(talk.home_dir, layout.digest_of(young)))
+    assert not os.path.exists(layout.stored_path(talk.home_dir, layout.digest_of_key(old)))
+    assert os.path.exists(layout.stored_path(talk.home_dir, layout.digest_of_key(young)))
 
 
 @pytest.mark.row("S3-25")
@@ -145,7 +145,7 @@ def test_what_is_beyond_the_stores_size_goes_at_a_start(
     config.change_setting(paths.user_config(talk.home_dir), "store.max_mb", limit_mb, project=False)
     config.compile_policy(talk.home_dir, talk.session.cwd)
     keys = [put.put(talk.home_dir, os.urandom(600_000), {"session": "gone"}) for _ in range(3)]
-    files = [layout.file_path(talk.home_dir, layout.digest_of(key)) for key in keys]
+    files = [layout.stored_path(talk.home_dir, layout.digest_of_key(key)) for key in keys]
     for hours, file in zip((30, 20, 10), files, strict=True):
         os.utime(file, (time.time() - hours * HOUR_S,) * 2)
 

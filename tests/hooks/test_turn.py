@@ -12,7 +12,7 @@ from brimline.decision import Decision
 from brimline.fast import paths
 from brimline.hooks.turn import Turn
 from brimline.hooks.wire import Event
-from brimline.state.history import read_spool
+from brimline.state.history import read_spooled_events
 
 if TYPE_CHECKING:
     from brimline.testing import SessionBuilder
@@ -103,5 +103,5 @@ def test_a_line_in_the_spool_is_of_its_session(home_dir: str) -> None:
     """With what the room told."""
     make_turn(home_dir).spool_event("Told", notes=2)
 
-    (line,) = read_spool(home_dir, "s1")
+    (line,) = read_spooled_events(home_dir, "s1")
     assert (line["event"], line["notes"]) == ("Told", 2)

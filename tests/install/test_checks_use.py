@@ -227,7 +227,7 @@ def test_a_store_is_full_beyond_its_limit(
     """Not at it; what compactions moved out is told with it."""
     assert checks_use._check_store(home_dir, project_dir) == []
     put.put(home_dir, os.urandom(1_200_000), {"moved_out": True})
-    used_bytes = sum(blob.disk_bytes for blob in contents.blobs(home_dir))
+    used_bytes = sum(blob.disk_bytes for blob in contents.list_blobs(home_dir))
     limit = repr((used_bytes + more_bytes) / retention.MEGABYTE)
     config.change_setting(paths.user_config(home_dir), "store.max_mb", limit, project=False)
 

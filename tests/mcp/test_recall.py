@@ -208,7 +208,7 @@ def test_who_asks_wrongly_is_told_how_to_ask(
 def test_what_became_of_an_output_is_told(home_dir: str) -> None:
     """A preview that is left in the session leads to it; stored again, it is there again."""
     key = keep(home_dir, b"content")
-    os.utime(layout.file_path(home_dir, key[7:]), (1, 1))
+    os.utime(layout.stored_path(home_dir, key[7:]), (1, 1))
     prune(home_dir, Limits(max_age_s=1), Pass())
     for written in (key, key[:19]):
         with pytest.raises(StoreError, match=r"was pruned .*: .* again"):
@@ -227,7 +227,7 @@ def test_outputs_of_other_projects_are_given_only_on_request(
     """By key as by query; what is stored nowhere that is known counts as another's."""
     secret = put.put(home_dir, b"needle token", {"cwd": "/home/dev/other", "session": "s-other"})
     lost = keep(home_dir, b"needle lost")
-    os.unlink(layout.file_path(home_dir, lost[7:], "json"))
+    os.unlink(layout.stored_path(home_dir, lost[7:], "json"))
 
     for key in (secret, lost):
         with pytest.raises(StoreError, match="was not stored by a session of this project: add"):
@@ -339,7 +339,7 @@ def test_a_damaged_sidecar_costs_its_figures_only(home_dir: str, created: object
     """One bad description must not hide all hits."""
     key = keep(home_dir, b"needle")
     sidecar = {"cwd": PROJECT, "created": created, "lines": "many", "tool": 7, "exit": None}
-    Path(layout.file_path(home_dir, key[7:], "json")).write_text(json.dumps(sidecar))
+    Path(layout.stored_path(home_dir, key[7:], "json")).write_text(json.dumps(sidecar))
 
     assert ask(home_dir, query="needle").splitlines()[1] == f"1. {key[:19]}"
     assert parts(ask(home_dir, key=key))[1] == "needle"

@@ -256,7 +256,7 @@ def test_what_became_of_a_key_is_told_by_its_last_line(
     key = keep(home_dir, b"content")
     there = recall._text_on_why_key_is_gone(home_dir, key)
     removal.forget_key(home_dir, key)
-    layout.note_in_trail(home_dir, event, key)
+    layout.note_store_event(home_dir, event, key)
 
     text = recall._text_on_why_key_is_gone(
         home_dir, key[: 7 + digits].upper().replace("SHA", "sha")

@@ -54,7 +54,7 @@ def test_old_bulk_becomes_a_line_and_comes_back_to_the_byte(
     assert answer["results"] == {
         "toolu_1": f"[brimline: Bash make test: 6,800 bytes, recall {key[:19]}]"
     }
-    assert contents.get(home_dir, key) == BULK.encode()
+    assert contents.read_content(home_dir, key) == BULK.encode()
 
 
 def test_what_the_user_keeps_in_the_window_stays_in_it(talk: Conversation, home_dir: str) -> None:
@@ -80,7 +80,7 @@ def test_where_too_little_would_go_the_client_summarises(ask: Ask, home_dir: str
     told = r"too little to let go of: \d+ of [\d,]+ tokens, less than 30% \(compaction.inside\)"
     assert re.fullmatch(told, ask(talk)["pass"])
     assert ask(Conversation())["pass"].startswith("too little to let go of: 0 of 0 tokens")
-    assert contents.blobs(home_dir) == []
+    assert contents.list_blobs(home_dir) == []
     assert "results" in ask(talk, "keep")
 
 
@@ -181,8 +181,8 @@ def test_long_inputs_of_old_calls_keep_their_ends_and_name_the_key(
     assert short["content"].endswith(content[-100:])
     assert f"recall {key[:19]}]" in short["content"]
     assert len(short["content"]) <= 400
-    assert content in contents.get(home_dir, key).decode()
-    assert "b" * 700 in contents.get(home_dir, answer["input_keys"][edited]).decode()
+    assert content in contents.read_content(home_dir, key).decode()
+    assert "b" * 700 in contents.read_content(home_dir, answer["input_keys"][edited]).decode()
     assert recent not in answer["inputs"]
 
 
@@ -196,9 +196,9 @@ def test_every_image_is_named_in_its_line(talk: Conversation, ask: Ask, home_dir
     assert answer["results"][shown] == (
         f"[brimline: Read /a.png: 396 bytes, recall {key[:19]}, an image: Read the file again]"
     )
-    assert contents.get(home_dir, key) == b"\x89PNG" * 99
+    assert contents.read_content(home_dir, key) == b"\x89PNG" * 99
     assert answer["results"][screen].endswith(", without its image]")
-    assert contents.get(home_dir, answer["keys"][screen]) == b"a window"
+    assert contents.read_content(home_dir, answer["keys"][screen]) == b"a window"
 
 
 def test_a_preview_keeps_its_key(talk: Conversation, ask: Ask, home_dir: str) -> None:
@@ -213,7 +213,7 @@ def test_a_preview_keeps_its_key(talk: Conversation, ask: Ask, home_dir: str) ->
     answer = ask(talk)
     assert answer["keys"][kept] == key
     assert f" {len(content):,} bytes, recall " in answer["results"][kept]
-    assert contents.get(home_dir, answer["keys"][lost]).decode().endswith(BULK)
+    assert contents.read_content(home_dir, answer["keys"][lost]).decode().endswith(BULK)
 
 
 @pytest.mark.parametrize(
@@ -225,14 +225,14 @@ def test_a_result_that_poses_as_a_preview_is_stored_itself(
 ) -> None:
     """A program may print the key of what another call brought; its own output comes back."""
     other = put.put(home_dir, b"of another session", {"tool": "Bash", "source": "cat secrets"})
-    text = named.format(prefix + layout.digest_of(other)) + "\n" + BULK
+    text = named.format(prefix + layout.digest_of_key(other)) + "\n" + BULK
     call = talk.run("make", text)
     talk.fill(20)
 
     key = ask(talk)["keys"][call]
 
     assert key != other
-    assert contents.get(home_dir, key) == text.encode()
+    assert contents.read_content(home_dir, key) == text.encode()
 
 
 def test_a_line_is_one_line_and_at_most_300_characters(talk: Conversation, ask: Ask) -> None:
@@ -265,7 +265,7 @@ def test_half_a_character_is_stored_and_comes_back(
     call = talk.run("cat", "\ud83d" + BULK)
     talk.fill(20)
     key = ask(talk)["keys"][call]
-    assert contents.get(home_dir, key).decode("utf-8", "surrogatepass") == "\ud83d" + BULK
+    assert contents.read_content(home_dir, key).decode("utf-8", "surrogatepass") == "\ud83d" + BULK
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def test_the_launcher_answers_the_mod(world: Path, full: Conversation, home_dir:
     answer = ask(world, full.request())
     assert len(answer["results"]) == 15
     for key in answer["keys"].values():
-        assert contents.get(home_dir, key).decode().endswith(BULK)
+        assert contents.read_content(home_dir, key).decode().endswith(BULK)
     assert errors(home_dir) == ""
 
 
@@ -121,7 +121,7 @@ def test_on_a_full_disk_nothing_is_replaced(world: Path, full: Conversation, hom
     """No file can grow, so no original can be kept; no part of one stays behind either."""
     answer = ask(world, full.request(), preexec=_no_room)
     assert "the originals could not be stored" in answer["pass"]
-    assert contents.blobs(home_dir) == []
+    assert contents.list_blobs(home_dir) == []
 
 
 def test_what_could_not_be_stored_stays(
@@ -153,7 +153,7 @@ def test_an_answer_that_comes_too_late_is_not_noted(full: Conversation, home_dir
 
     assert answer == {"pass": "it took too long"}
     assert (folder / "checkpoint.md").exists()
-    events = [line["event"] for line in history.read_spool(home_dir, payload["session"])]
+    events = [line["event"] for line in history.read_spooled_events(home_dir, payload["session"])]
     assert MOVED_OUT not in events
 
 
@@ -197,7 +197,7 @@ def test_two_at_once_both_answer(world: Path, full: Conversation, home_dir: str)
     with ThreadPoolExecutor() as pool:
         first, second = pool.map(lambda _: ask(world, full.request()), "ab")
     assert first == second
-    assert len(contents.blobs(home_dir)) == 15
+    assert len(contents.list_blobs(home_dir)) == 15
 
 
 def test_five_thousand_messages_are_answered(world: Path) -> None:
@@ -258,7 +258,7 @@ def test_the_point_is_not_learned_and_tiers_speak_again(
     SessionState(home_dir, session.session_id).claim_level(2, 0)
     answer_hook(session, home_dir, "PostCompact", trigger="auto", compact_summary="")
     assert learned.read_samples(home_dir) == []
-    assert SessionState(home_dir, session.session_id).spoken_levels() == {}
+    assert SessionState(home_dir, session.session_id).offsets_of_spoken_levels() == {}
     session.reply(160_000)
     answer_hook(session, home_dir, "PreCompact", trigger="auto")
     answer_hook(session, home_dir, "PostCompact", trigger="auto", compact_summary="s")

@@ -112,7 +112,7 @@ class Player:
         """The bytes behind a reference."""
         found = stub.parse_reference(shown)
         assert found is not None, shown[:200]
-        return contents.get(self.home_dir, found.key)
+        return contents.read_content(self.home_dir, found.key)
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ def learned(player: Player) -> list[dict[str, Any]]:
 
 def spooled(player: Player, event: str) -> dict[str, Any]:
     """The last such line that the session keeps."""
-    found = player.turn("Stop").state.last_spooled(event)
+    found = player.turn("Stop").state.last_spooled_row(event)
     return {name: found[name] for name in found if name not in ("v", "at", "ms", "event")}
 
 
@@ -98,7 +98,7 @@ def test_what_was_replaced_is_stored_with_what_is_known_of_it(player: Player) ->
     """Tool, command, exit code, session and folder; the session's spool has its sizes."""
     shown = player.bash("cat app.log", BUILD) or ""
 
-    found = contents.meta(player.home_dir, KEY)
+    found = contents.read_sidecar(player.home_dir, KEY)
     told = {name: found[name] for name in ("tool", "source", "exit", "session", "cwd", "bytes")}
     assert told == {
         "tool": "Bash",
@@ -189,12 +189,12 @@ def test_a_result_that_stays_is_stored_for_a_pin_that_waits(
     """From five thousand bytes on; without a pin it is not."""
     text = LOG[:size]
     player.bash("make all", text + "x")
-    assert contents.blobs(player.home_dir) == []
+    assert contents.list_blobs(player.home_dir) == []
     player.say("brim:pin next")
 
     assert player.bash("make all", text) is None
 
-    assert len(contents.blobs(player.home_dir)) == is_stored
+    assert len(contents.list_blobs(player.home_dir)) == is_stored
 
 
 def fingerprint(turn: Turn, tool: str = "Bash", agent: str = "", **asked: Any) -> str:
@@ -355,5 +355,5 @@ def test_where_replacing_is_off_a_result_stays_though_a_pin_waits_for_it(player:
 
     assert player.bash("make all", BUILD) is None
 
-    assert [blob.key for blob in contents.blobs(player.home_dir)] == [KEY]
+    assert [blob.key for blob in contents.list_blobs(player.home_dir)] == [KEY]
     assert pins.pin_level_of(player.home_dir, KEY[7:]) == "soft"

@@ -281,10 +281,10 @@ def test_looking_at_content_is_no_use_of_it(home_dir: str) -> None:
     key = put.put(home_dir, b"one\ntwo", {})
     from brimline.store import contents
 
-    (before,) = contents.blobs(home_dir)
+    (before,) = contents.list_blobs(home_dir)
     recalled(home_dir, "one", key)
 
-    assert contents.blobs(home_dir) == [before]
+    assert contents.list_blobs(home_dir) == [before]
 
 
 @pytest.mark.parametrize(

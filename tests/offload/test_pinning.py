@@ -37,7 +37,7 @@ def result(player: Player, stdout: str) -> str:
 
 def pinned(player: Player, *keys: str) -> list[str]:
     """How firmly results are held."""
-    return [pins.pin_level_of(player.home_dir, layout.digest_of(key)) for key in keys]
+    return [pins.pin_level_of(player.home_dir, layout.digest_of_key(key)) for key in keys]
 
 
 @pytest.mark.row("S3-58")
@@ -52,7 +52,7 @@ def test_the_last_result_is_pinned_though_it_stayed_in_the_window(
 
     notes = player.say('ccm:pin last level=hard reason="the build"')
 
-    found = pins.read_pin(player.home_dir, layout.digest_of(KEY))
+    found = pins.read_pin(player.home_dir, layout.digest_of_key(KEY))
     assert found is not None
     assert (found.level, found.reason) == ("hard", "the build")
     assert notes == (f"brimline: pinned {KEY[:19]} (hard).",)
@@ -92,7 +92,7 @@ def test_a_pin_is_renewed_or_made_firmer_but_not_loosened_by_a_weaker_one(
         f"brimline: pinned {short} (hard).",
         f"brimline: {short} stays pinned (hard); /brim:unpin lets it go.",
     ]
-    found = pins.read_pin(player.home_dir, layout.digest_of(KEY))
+    found = pins.read_pin(player.home_dir, layout.digest_of_key(KEY))
     assert found is not None
     assert found.reason == "three"
     player.say("brim:pin last level=none")
@@ -134,7 +134,7 @@ def test_after_a_recall_the_last_result_is_the_original(
     player.say("brim:pin last level=hard")
 
     assert pinned(player, key) == ["hard"]
-    assert [blob.key for blob in contents.blobs(player.home_dir)] == [key]
+    assert [blob.key for blob in contents.list_blobs(player.home_dir)] == [key]
 
 
 def test_a_pin_that_cannot_be_set_is_told(player: Player, session: SessionBuilder) -> None:
@@ -196,7 +196,7 @@ def test_a_compaction_finds_all_that_was_named_in_the_store_and_pinned(
     entry.respond("PreCompact", compaction, player.home_dir)
 
     assert pinned(player, *keys) == ["hard"] * 3
-    assert contents.get(player.home_dir, keys[2]).decode() == SMALL + "2"
+    assert contents.read_content(player.home_dir, keys[2]).decode() == SMALL + "2"
     later = result(player, SMALL + "3")
     player.say("brim:pin end")
     assert pinned(player, later) == ["hard"]
@@ -225,7 +225,10 @@ def test_a_result_is_large_enough_to_be_pinned_from_five_thousand_bytes_on(
     (told,) = player.say("brim:pin last")
 
     assert ("pinned sha256:" in told) is is_large
-    found = [contents.meta(player.home_dir, blob.key) for blob in contents.blobs(player.home_dir)]
+    found = [
+        contents.read_sidecar(player.home_dir, blob.key)
+        for blob in contents.list_blobs(player.home_dir)
+    ]
     assert [one["session"] for one in found] == (["s1"] if is_large else [])
 
 
@@ -240,7 +243,7 @@ def test_of_two_large_results_the_later_one_is_the_last(
     player.say("brim:pin last")
 
     assert pinned(player, KEY) == ["soft"]
-    assert len(contents.blobs(player.home_dir)) == 1
+    assert len(contents.list_blobs(player.home_dir)) == 1
 
 
 @pytest.mark.parametrize(("before", "counts"), [(0, True), (2_000, False)])
@@ -270,7 +273,7 @@ def test_a_range_that_goes_on_keeps_what_it_gathered_before_a_compaction(player:
 
     hook.pre_compact(player.turn("PreCompact"))
 
-    found = pins.read_pin(player.home_dir, layout.digest_of(key))
+    found = pins.read_pin(player.home_dir, layout.digest_of_key(key))
     assert found is not None
     assert (found.level, found.reason) == ("hard", "why")
     assert PINS_WAIT in player.turn("Stop").state.names

@@ -48,7 +48,7 @@ from brimline.rules.lines import BLANK, CODE, COMMENT, TEXT
 )
 def test_a_line_is_text_code_comment_or_blank(text: str, kinds: list[str]) -> None:
     """As Markdown has it, as far as it decides whether a line counts."""
-    _, read = lines.parse_front_matter_and_lines(text)
+    _, read = lines.parse_front_and_lines(text)
 
     assert [line.kind for line in read] == kinds
     assert [line.number for line in read] == list(range(1, len(kinds) + 1))
@@ -85,7 +85,7 @@ def test_a_line_may_be_a_heading_or_an_item(
     row: str, heading: int, indent: int, *, is_item: bool
 ) -> None:
     """With its level, and how far it is indented."""
-    _, (line,) = lines.parse_front_matter_and_lines(row)
+    _, (line,) = lines.parse_front_and_lines(row)
 
     assert (line.heading, line.indent, line.is_item) == (heading, indent, is_item)
 
@@ -104,7 +104,7 @@ def test_front_matter_stands_at_the_beginning_between_two_rules(
     text: str, front: list[str], first: int
 ) -> None:
     """The other lines keep their numbers."""
-    matter, read = lines.parse_front_matter_and_lines(text)
+    matter, read = lines.parse_front_and_lines(text)
 
     assert (matter, read[0].number) == (front, first)
     assert len(read) == text.count("\n") + 2 - first
@@ -128,7 +128,7 @@ def test_front_matter_stands_at_the_beginning_between_two_rules(
 )
 def test_imports_are_those_in_text_each_once(text: str, targets: list[str]) -> None:
     """Not in code, not of other people's homes, not beyond what is looked at of a line."""
-    _, read = lines.parse_front_matter_and_lines(text)
+    _, read = lines.parse_front_and_lines(text)
 
     assert [
         each.path for each in lines.imports_in_lines(read, "/p/CLAUDE.md", "/home/u")
@@ -145,7 +145,7 @@ def test_imports_are_those_in_text_each_once(text: str, targets: list[str]) -> N
 )
 def test_what_follows_a_comment_is_all_that_counts_of_its_line(text: str, rows: list[str]) -> None:
     """Also where the comment began on an earlier line; one inside a text is left in it."""
-    _, read = lines.parse_front_matter_and_lines(text)
+    _, read = lines.parse_front_and_lines(text)
 
     assert [line.text for line in read] == rows
     assert "note" not in "".join(line.plain for line in read)
@@ -153,8 +153,6 @@ def test_what_follows_a_comment_is_all_that_counts_of_its_line(text: str, rows: 
 
 def test_a_body_has_neither_comments_nor_blank_ends() -> None:
     """What the client shows of a file."""
-    _, read = lines.parse_front_matter_and_lines(
-        "---\na: b\n---\n\none\n<!-- note -->\n\n`two`\n\n"
-    )
+    _, read = lines.parse_front_and_lines("---\na: b\n---\n\none\n<!-- note -->\n\n`two`\n\n")
 
     assert lines.text_shown_by_client(read) == "one\n\n`two`"

@@ -239,7 +239,7 @@ def test_what_a_hostile_project_costs_is_bounded(
 )
 def test_no_text_makes_reading_fail(text: str) -> None:
     """Every line is kept, whatever it is taken for; marked passages do not overlap."""
-    _, found = lines.parse_front_matter_and_lines(text)
+    _, found = lines.parse_front_and_lines(text)
 
     assert len(found) == text.count("\n") + 1
     starts = [at for at, _ in marked._marked_passages(found)]

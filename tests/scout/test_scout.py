@@ -21,7 +21,7 @@ from brimline.hooks.wire import Event
 from brimline.install.switches import init
 from brimline.scout import hook, reads
 from brimline.settings import config
-from brimline.state.history import read_spool
+from brimline.state.history import read_spooled_events
 from brimline.testing import event
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ def test_a_file_that_cannot_be_used_leaves_the_defaults(world: Path, kind: str) 
         path.write_bytes(b"# long\n" * 20_000 if kind == "huge" else b"\xff\xfe\x00\n" * 10)
 
     assert refused("Read", "dist/a")
-    assert "is not used" in reads.load_ignored(os.getcwd()).problem
+    assert "is not used" in reads.load_ignore_patterns(os.getcwd()).problem
     if kind == "link":
         path.unlink()
         ignore(*["*a" * 40 + "b/**/" + "**/" * 40 + "*a*c"] * 5_000, "x" * 300)
@@ -241,26 +241,29 @@ def test_init_writes_the_defaults_or_what_a_ckignore_says() -> None:
     """What is written is in force; a file that is there is replaced only when asked."""
     ignore("# theirs", "one/", "!one/two", name=".ckignore")
     assert CliRunner().invoke(init, []).exit_code == 0
-    assert [p.text for p in reads.load_ignored(os.getcwd()).patterns] == ["one/", "!one/two"]
+    assert [p.text for p in reads.load_ignore_patterns(os.getcwd()).patterns] == [
+        "one/",
+        "!one/two",
+    ]
 
     with pytest.raises(ConfigError, match="--force"):
         CliRunner().invoke(init, [], catch_exceptions=False)
     forced = CliRunner().invoke(init, ["--force", "--json"])
 
     assert '"node_modules/"' in forced.output
-    assert tuple(p.text for p in reads.load_ignored(os.getcwd()).patterns) == reads.DEFAULTS
+    assert tuple(p.text for p in reads.load_ignore_patterns(os.getcwd()).patterns) == reads.DEFAULTS
     assert sorted(os.listdir(".")) == [".brimlineignore", ".ckignore"]
 
 
 def test_a_file_is_read_up_to_its_limits() -> None:
     """500 patterns, of 256 characters each, in 64 KB."""
     ignore(*[f"p{number}/" for number in range(499)], "x" * 257, "y" * 256, "last/")
-    read = [pattern.text for pattern in reads.load_ignored(os.getcwd()).patterns]
+    read = [pattern.text for pattern in reads.load_ignore_patterns(os.getcwd()).patterns]
     assert (len(read), read[-1]) == (500, "y" * 256)
     for size, is_used in ((65_536, True), (65_537, False)):
         Path(".brimlineignore").write_bytes(b"own/\n" + b"#" * (size - 5))
         assert refused("Read", "own/a") is is_used
-        assert bool(reads.load_ignored(os.getcwd()).problem) is not is_used
+        assert bool(reads.load_ignore_patterns(os.getcwd()).problem) is not is_used
 
 
 def test_a_few_folders_are_offered_by_name() -> None:
@@ -357,7 +360,8 @@ def test_the_hook_answers_by_its_mode_and_puts_it_on_record(
     assert ask("src/a.py") is None
     decision = ask("dist/a.js")
     lines = [
-        (line["event"], line.get("blocked")) for line in read_spool(home_dir, session.session_id)
+        (line["event"], line.get("blocked"))
+        for line in read_spooled_events(home_dir, session.session_id)
     ]
 
     if mode == "off":
@@ -403,7 +407,7 @@ def test_why_a_file_is_not_used_is_told(content: bytes, told: str) -> None:
     """With its name; the defaults hold then."""
     Path(".brimlineignore").write_bytes(content)
 
-    found = reads.load_ignored(os.getcwd())
+    found = reads.load_ignore_patterns(os.getcwd())
 
     assert (found.file, found.problem) == (".brimlineignore", told)
     assert ("dist/" in [pattern.text for pattern in found.patterns]) is bool(told)

@@ -42,7 +42,7 @@ def test_what_was_found_is_told_to_a_person_with_its_key_and_title(home_dir: str
 
     lines = found_outputs.text(found).split("\n")
     assert len(lines) == 4
-    assert f"{listing.digits_to_type(first)}  Bash cat a b" in lines
+    assert f"{listing.short_digits_of_key(first)}  Bash cat a b" in lines
     assert "  1: otter one" in lines
     assert (len(few["outputs"]), few["found"], few["searched"]) == (1, 2, 2)
     assert found_outputs.text(found_outputs.document(home_dir, "yak", None, 9, math.inf)) == ""

@@ -190,12 +190,12 @@ def test_what_cannot_be_searched_is_told(home_dir: str) -> None:
     head = put_here(home_dir, "needle " + "hay " * 60_000 + " straw")
     put_here(home_dir, "x" * 200_000)
     damaged = put_here(home_dir, "needle, damaged")
-    Path(layout.file_path(home_dir, damaged[7:])).write_bytes(b"BRB1n")
-    before = contents.blobs(home_dir)
+    Path(layout.stored_path(home_dir, damaged[7:])).write_bytes(b"BRB1n")
+    before = contents.list_blobs(home_dir)
 
     found = find(home_dir, "needle")
 
-    assert contents.blobs(home_dir) == before
+    assert contents.list_blobs(home_dir) == before
     assert keys(found) == [head]
     assert sorted(found.states) == ["", "binary", "damaged", "head"]
     assert keys(find(home_dir, "straw")) == []
@@ -343,7 +343,7 @@ def test_forgotten_content_leaves_no_word_behind(
     assert traces(home_dir, "zanzibar") == []
     assert keys(find(home_dir, "zanzibar")) == []
     assert keys(find(home_dir, "harmless")) == [other]
-    os.utime(layout.file_path(home_dir, other[7:]), (1_000, 1_000))
+    os.utime(layout.stored_path(home_dir, other[7:]), (1_000, 1_000))
     assert prune(home_dir, Limits(max_age_s=86_400), Pass()).keys == [other]
     assert keys(find(home_dir, "harmless")) == []
     gone, real = put_here(home_dir, "zanzibar"), documents.add_documents

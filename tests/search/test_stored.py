@@ -146,7 +146,7 @@ def test_what_was_used_last_is_taken_in_first(home_dir: str) -> None:
     """One at least, however little time there is."""
     kept = [put.put(home_dir, b"otter %d" % number, {}) for number in range(3)]
     for age, at in ((3, 0), (1, 1), (2, 2)):
-        path = layout.file_path(home_dir, layout.digest_of(kept[at]))
+        path = layout.stored_path(home_dir, layout.digest_of_key(kept[at]))
         os.utime(path, (1_700_000_000 - age,) * 2)
 
     def found() -> tuple[set[str], int]:
@@ -189,8 +189,8 @@ def test_an_output_is_known_by_what_is_told_of_it(
 ) -> None:
     """What is not of its kind counts as not told."""
     key = put.put(home_dir, b"otter", {})
-    digest = layout.digest_of(key)
-    with open(layout.file_path(home_dir, digest, "json"), "w") as file:
+    digest = layout.digest_of_key(key)
+    with open(layout.stored_path(home_dir, digest, "json"), "w") as file:
         json.dump({"created": 7.0} | meta, file)
 
     known = stored._document_of_stored_output(home_dir, digest)
@@ -228,7 +228,7 @@ def test_above_200_megabytes_the_500_oldest_outputs_keep_their_titles_only(
         for number in range(501)
     ]
     key = put.put(home_dir, b"otter", {"created": 1_000.0})
-    fresh = stored._document_of_stored_output(home_dir, layout.digest_of(key))
+    fresh = stored._document_of_stored_output(home_dir, layout.digest_of_key(key))
     monkeypatch.setattr(documents, "used_bytes_of_database", lambda _base: used_bytes)
 
     def full(base: Any) -> list[Any]:

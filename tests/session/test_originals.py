@@ -37,8 +37,8 @@ def test_a_result_and_an_input_come_back_from_the_file(
     """By the key as a line names it, to the byte, with what is known of the call."""
     for text in (BULK, cold.stored_input_text({"command": "make", "description": BULK})):
         assert originals.put_back_into_store(home_dir, layout.short_key(key_of(text)))
-        assert contents.get(home_dir, key_of(text)) == text.encode()
-    known = contents.meta(home_dir, key_of(BULK))
+        assert contents.read_content(home_dir, key_of(text)) == text.encode()
+    known = contents.read_sidecar(home_dir, key_of(BULK))
     assert (known["tool"], known["source"]) == ("Bash", "make")
     assert (known["session"], known["cwd"]) == (recorded.session_id, recorded.cwd)
 
@@ -55,7 +55,7 @@ def test_what_the_user_had_forgotten_stays_so(recorded: SessionBuilder, home_dir
 def test_what_no_session_holds_is_not_found(home_dir: str, key: str) -> None:
     """Nor is what is no key; nothing is stored."""
     assert not originals.put_back_into_store(home_dir, key)
-    assert contents.blobs(home_dir) == []
+    assert contents.list_blobs(home_dir) == []
 
 
 def test_a_session_that_is_gone_or_empty_is_no_obstacle(
@@ -89,8 +89,8 @@ def test_what_happened_to_a_key_last_decides(
     """What was forgotten once, then stored and pruned again, comes back."""
     assert Path(recorded.path).exists()
     for each in ("forget", "put", event):
-        layout.note_in_trail(home_dir, each, key_of(BULK))
-    layout.note_in_trail(home_dir, "forget", "sha256:" + "0" * 64)
+        layout.note_store_event(home_dir, each, key_of(BULK))
+    layout.note_store_event(home_dir, "forget", "sha256:" + "0" * 64)
 
     assert originals.put_back_into_store(home_dir, key_of(BULK)) is is_found
 

@@ -52,7 +52,7 @@ def test_an_old_result_becomes_a_line(session: Recorded, home_dir: str, old_resu
     text, content = session.results[old_result], output("build").encode()
     key = "sha256:" + hashlib.sha256(content).hexdigest()
     assert text == f"[brimline: Bash make: {len(content):,} bytes, recall {key[:19]}]"
-    assert contents.get(home_dir, key) == content
+    assert contents.read_content(home_dir, key) == content
     assert [row["uuid"] for row in session.rows] == names
     assert len(before) - len(session.data) == found.saved_disk_bytes
     assert done.before.length - done.after.length == found.saved_disk_bytes
@@ -513,7 +513,7 @@ def test_the_note_on_a_purge_tells_what_it_took(session: Recorded, old_result: s
     key = "sha256:" + hashlib.sha256(output("build").encode()).hexdigest()
     assert note.store_keys == {key}
     assert contents.last_key(session.home_dir) == last
-    assert contents.get(session.home_dir, key) == output("build").encode()
+    assert contents.read_content(session.home_dir, key) == output("build").encode()
 
 
 def test_progress_is_told_for_every_byte_of_a_purge(session: Recorded, old_result: str) -> None:

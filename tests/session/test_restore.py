@@ -144,16 +144,16 @@ def test_purges_and_what_came_between_and_after_them_are_undone_together(
     assert len(restoring.plan_restore(session.path, home_dir).undone) == 2
     with pytest.raises(RewriteError, match="rewritten meanwhile"):
         restoring.restore(early, quiet_s=QUIET_S)
-    kept = len(contents.blobs(home_dir))
+    kept = len(contents.list_blobs(home_dir))
     retention.prune(home_dir, retention.Limits(max_age_s=0), retention.Pass())
-    assert len(contents.blobs(home_dir)) == kept > 0
+    assert len(contents.list_blobs(home_dir)) == kept > 0
 
     session.restore()
 
     assert session.data == original + between + LATE
     assert restoring.sessions_with_notes(home_dir) == []
     retention.prune(home_dir, retention.Limits(max_age_s=0), retention.Pass())
-    assert contents.blobs(home_dir) == []
+    assert contents.list_blobs(home_dir) == []
 
 
 @pytest.mark.parametrize("with_backups", [True, False])
@@ -268,7 +268,7 @@ def test_a_copy_that_is_not_what_was_meant_is_never_swapped_in(
 
     def spoiled(self: purging._PurgedCopy, new_path: str) -> None:
         if fault == "store":
-            os.unlink(layout.file_path(home_dir, layout.digest_of(next(iter(self._keys)))))
+            os.unlink(layout.stored_path(home_dir, layout.digest_of_key(next(iter(self._keys)))))
         else:
             with open(new_path, "r+b") as file:
                 found = file.read()
@@ -298,7 +298,7 @@ def test_what_the_last_version_purged_comes_back_and_references_still_lead_on(
     keys = set(re.findall(rb"(\d+) bytes[^:]*: (sha256:[0-9a-f]{64})", purged))
     assert len(keys) > 3
     for count, key in keys:
-        assert len(contents.get(home_dir, key.decode())) == int(count)
+        assert len(contents.read_content(home_dir, key.decode())) == int(count)
     *_, first = restoring.read_notes(home_dir, "session")[0]
     second = sorted(folder.glob("*.backup.*"))[1].read_bytes()
     path.write_bytes(purged + LATE)

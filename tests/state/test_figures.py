@@ -13,10 +13,10 @@ from brimline.state.figures import (
     Figures,
     Notice,
     Turn,
-    figures_of,
-    kept_events,
-    measured_requests,
-    valid_fields,
+    events_worth_keeping,
+    fields_of_right_type,
+    figures_of_session,
+    requests_measured_by_hooks,
 )
 from brimline.state.history import Session
 from brimline.transcript.compactions import Recorded, Request
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def story(*told: tuple[str, dict[str, Any]]) -> list[dict[str, Any]]:
     """Events one second after the other."""
     return [
-        valid_fields({"at": 100.0 + number, "event": name} | fields)
+        fields_of_right_type({"at": 100.0 + number, "event": name} | fields)
         for number, (name, fields) in enumerate(told)
     ]
 
@@ -46,7 +46,9 @@ def row(at: float | None, **fields: Any) -> Recorded:
 
 def by_hooks(events: list[dict[str, Any]], *recorded: Recorded) -> Figures:
     """The figures of a session without requests in a transcript."""
-    return figures_of(kept_events(events), measured_requests(events), recorded)
+    return figures_of_session(
+        events_worth_keeping(events), requests_measured_by_hooks(events), recorded
+    )
 
 
 @pytest.mark.row("S2-48")
@@ -72,7 +74,7 @@ def test_the_transcripts_requests_are_told_by_turn() -> None:
     events = story(("SessionStart", {}), ("UserPromptSubmit", {}), ("UserPromptSubmit", {}))
     asked = [(9.0, 5_000), (101.2, 40_000), (101.4, 42_000), (102.5, 43_000), (109.0, 44_000)]
 
-    found = figures_of(events, [Request(at, tokens, "m") for at, tokens in asked], [])
+    found = figures_of_session(events, [Request(at, tokens, "m") for at, tokens in asked], [])
 
     assert found.segments == [("m", [40_000, 42_000, 43_000, 44_000])]
     assert [(one.occupancy_tokens, one.growth_tokens, one.requests) for one in found.turns] == [
@@ -222,9 +224,9 @@ def test_a_notice_has_the_last_reading_before_it() -> None:
 def test_fields_of_another_kind_are_left_out() -> None:
     """A true is no number; whether a call was blocked is a yes or nothing."""
     line = {"at": 1, "event": "Stop", "occupancy": True, "tier": 2, "seconds": 1.5, "model": 5}
-    assert valid_fields(line) == {"at": 1.0, "event": "Stop", "tier": 2, "seconds": 1.5}
-    assert valid_fields(line | {"blocked": 1, "other": "x"})["blocked"] is True
-    assert "blocked" not in valid_fields(line | {"blocked": 0})
+    assert fields_of_right_type(line) == {"at": 1.0, "event": "Stop", "tier": 2, "seconds": 1.5}
+    assert fields_of_right_type(line | {"blocked": 1, "other": "x"})["blocked"] is True
+    assert "blocked" not in fields_of_right_type(line | {"blocked": 0})
 
 
 def test_events_that_only_measured_are_not_kept_but_for_the_last() -> None:
@@ -238,8 +240,8 @@ def test_events_that_only_measured_are_not_kept_but_for_the_last() -> None:
         reading("Stop", 3),
     )
 
-    assert [event["at"] for event in kept_events(events)] == [101.0, 102.0, 103.0, 105.0]
-    assert kept_events([]) == []
+    assert [event["at"] for event in events_worth_keeping(events)] == [101.0, 102.0, 103.0, 105.0]
+    assert events_worth_keeping([]) == []
 
 
 def test_what_a_gateway_did_is_told_by_its_lines() -> None:
@@ -290,7 +292,11 @@ def test_a_compaction_without_a_model_is_told_in_a_phrase() -> None:
 )
 def test_a_row_is_of_a_compaction_that_was_announced_near_it(at: float, own: bool) -> None:
     """Five seconds earlier at most, and half an hour later."""
-    events = [valid_fields({"at": 100.0, "event": "PreCompact", "trigger": "auto", "occupancy": 7})]
+    events = [
+        fields_of_right_type(
+            {"at": 100.0, "event": "PreCompact", "trigger": "auto", "occupancy": 7}
+        )
+    ]
 
     found = by_hooks(events, row(at, pre_tokens=9))
 
@@ -323,11 +329,11 @@ def test_the_first_folder_and_the_last_model_and_window_count() -> None:
         ("Stop", {}),
     )
 
-    found = figures_of(events, [Request(100.0, 5, "m0")], [])
+    found = figures_of_session(events, [Request(100.0, 5, "m0")], [])
 
     assert (found.project, found.model, found.window_tokens) == ("/a", "m2", 2)
     assert (found.first_at, found.last_at) == (100.0, 102.0)
-    alone = figures_of([], [Request(1.0, 5, None), Request(2.0, 5, "m")], [])
+    alone = figures_of_session([], [Request(1.0, 5, None), Request(2.0, 5, "m")], [])
     assert (alone.model, alone.first_at, alone.occupancies) == ("m", None, [])
 
 
@@ -336,7 +342,7 @@ def test_requests_from_before_the_session_are_anothers() -> None:
     events = story(("UserPromptSubmit", {}))
     requests = [Request(94.9, 1, "m"), Request(95.0, 2, "m"), Request(101.0, 5, "m")]
 
-    found = figures_of(events, requests, [])
+    found = figures_of_session(events, requests, [])
 
     assert found.occupancies == [2, 5]
     (turn,) = found.turns
@@ -362,7 +368,7 @@ def test_a_row_belongs_to_the_last_compaction_that_had_begun_by_then(
     """Clocks may differ by five seconds, a summary may take half an hour; else it is another."""
     events = story(("PreCompact", {"trigger": "auto"}), ("PreCompact", {"trigger": "manual"}))
 
-    (one,) = figures_of(events, [], [row(at)]).compactions
+    (one,) = figures_of_session(events, [], [row(at)]).compactions
 
     assert (one.trigger, one.begun_at) == (trigger, begun_at)
 

@@ -61,7 +61,7 @@ def transcript(tmp_path: Path, name: str, project: str = "p") -> SessionBuilder:
 
 def known(home_dir: str, name: str = "abc") -> Session:
     """The one line of a session."""
-    (found,) = [one for one in history.sessions(home_dir) if one.session_id == name]
+    (found,) = [one for one in history.read_all_sessions(home_dir) if one.session_id == name]
     return found
 
 
@@ -115,7 +115,9 @@ def test_only_what_changed_is_read_again(home_dir: str, tmp_path: Path) -> None:
     os.unlink(files[0])
     builders[1].compact(165_000)
     history.update_changed_sessions(home_dir, files, progress=read.append)
-    counts = {one.session_id: len(one.figures.compactions) for one in history.sessions(home_dir)}
+    counts = {
+        one.session_id: len(one.figures.compactions) for one in history.read_all_sessions(home_dir)
+    }
     assert counts == {"a": 1, "b": 2}
 
 
@@ -189,21 +191,21 @@ def test_housekeeping_ends_when_its_time_is_up(home_dir: str) -> None:
         age(home_dir, 40, f"s{number}")
 
     let_go(home_dir, seconds=-1.0)
-    assert history.sessions(home_dir) == []
+    assert history.read_all_sessions(home_dir) == []
     assert len(io.list_names(f"{home_dir}/sessions")) == 300
 
     let_go(home_dir)
-    assert len(history.sessions(home_dir)) == 300
+    assert len(history.read_all_sessions(home_dir)) == 300
     assert io.list_names(f"{home_dir}/sessions") == []
 
 
 def test_a_history_that_another_writes_is_left_to_it(home_dir: str) -> None:
     """Nobody waits longer than the time that there is."""
     Hooks(home_dir).add("SessionStart")
-    with history._locked(home_dir, time.monotonic()) as is_held:
+    with history._try_to_hold_lock(home_dir, time.monotonic()) as is_held:
         let_go(home_dir, seconds=0.05)
         assert is_held
-        assert history.sessions(home_dir) == []
+        assert history.read_all_sessions(home_dir) == []
 
     let_go(home_dir)
     assert known(home_dir).events
@@ -246,7 +248,7 @@ def test_a_line_is_there_once_while_writers_are_killed(
 
     assert len(io.list_names(f"{home_dir}/sessions")) == 4
     lines = Path(home_dir, "history.jsonl").read_bytes().splitlines()
-    found = {one.session_id: one.figures for one in history.sessions(home_dir)}
+    found = {one.session_id: one.figures for one in history.read_all_sessions(home_dir)}
 
     assert sorted(json.loads(line)["session"] for line in lines) == sorted(found)
     assert len(found) == 8
@@ -354,7 +356,7 @@ def test_what_was_said_before_a_session_was_forgotten_is_left_out(
     forgotten.note_forgotten(home_dir, START + 3, {"session": "abc"})
 
     history.update_changed_sessions(home_dir)
-    nothing = history.sessions(home_dir)
+    nothing = history.read_all_sessions(home_dir)
     hooks.now = START + 2
     hooks.add("UserPromptSubmit")
     builder.reply(9_000)
@@ -373,17 +375,17 @@ def test_of_two_lines_of_a_session_the_one_that_knows_more_stays(home_dir: str) 
     def one(name: str, at: float) -> Session:
         return history.Session(name, [[]], 0, [{"at": at, "event": "Stop"}])
 
-    history.write_sessions(home_dir, [one("a", START + 5), one("b", START)], float("inf"))
-    history.write_sessions(home_dir, [one("a", START + 4)], float("inf"))
-    first = [(each.session_id, each.begun_at) for each in history.sessions(home_dir)]
-    history.write_sessions(home_dir, [one("b", START + 1)], float("inf"))
-    second = [(each.session_id, each.begun_at) for each in history.sessions(home_dir)]
+    history.write_session_lines(home_dir, [one("a", START + 5), one("b", START)], float("inf"))
+    history.write_session_lines(home_dir, [one("a", START + 4)], float("inf"))
+    first = [(each.session_id, each.begun_at) for each in history.read_all_sessions(home_dir)]
+    history.write_session_lines(home_dir, [one("b", START + 1)], float("inf"))
+    second = [(each.session_id, each.begun_at) for each in history.read_all_sessions(home_dir)]
     history.forget(home_dir, "a")
     history.forget(home_dir, "never there")
 
     assert first == [("b", START), ("a", START + 5)]
     assert second == [("a", START + 5), ("b", START + 1)]
-    assert [each.session_id for each in history.sessions(home_dir)] == ["b"]
+    assert [each.session_id for each in history.read_all_sessions(home_dir)] == ["b"]
 
 
 def test_a_session_begins_with_its_first_event_else_with_its_first_request() -> None:
@@ -404,10 +406,10 @@ def test_a_history_that_is_no_file_is_told_in_a_sentence(home_dir: str) -> None:
     Hooks(home_dir).add("SessionStart")
     os.makedirs(f"{home_dir}/history.jsonl")
     with pytest.raises(StateError, match=r"history\.jsonl cannot be read: Is a directory"):
-        history.sessions(home_dir)
+        history.read_all_sessions(home_dir)
     os.rmdir(f"{home_dir}/history.jsonl")
     Path(home_dir, "history.jsonl").write_bytes(b'{"v":1,"session":"abc"}\n{"v":2}\nx\n')
-    assert history.sessions(home_dir) == []
+    assert history.read_all_sessions(home_dir) == []
 
     assert history.update_changed_sessions(home_dir) == []
 
@@ -423,7 +425,7 @@ def test_a_short_look_says_that_it_is_not_done_and_spends_itself_on_the_newest(
     notes = history.update_changed_sessions(home_dir, until=0.0)
 
     assert notes == ["not everything that hooks recorded is in yet: run it again"]
-    assert history.sessions(home_dir) == []
+    assert history.read_all_sessions(home_dir) == []
     assert history.update_changed_sessions(home_dir) == []
 
 
@@ -458,7 +460,7 @@ def old_folder(home_dir: str, name: str, age_s: float, spool_bytes: int = 10) ->
     for path in (*folder.iterdir(), folder):
         os.utime(path, (moment, moment))
     known = Session(name, [history.spool_stamp(str(folder))])
-    history.write_sessions(home_dir, [known], float("inf"))
+    history.write_session_lines(home_dir, [known], float("inf"))
     return folder
 
 
@@ -487,7 +489,7 @@ def test_spools_of_200_mb_go_after_a_day(home_dir: str, spool_bytes: int, left: 
     folder = old_folder(home_dir, "s1", 2 * DAY_S, spool_bytes)
 
     assert left_of(home_dir, folder) == left
-    assert [session.session_id for session in history.sessions(home_dir)] == ["s1"]
+    assert [session.session_id for session in history.read_all_sessions(home_dir)] == ["s1"]
 
 
 @pytest.mark.parametrize(("more", "kept"), [(0, ["old", "new"]), (1, ["new"])])
@@ -501,7 +503,7 @@ def test_the_history_has_64_mb_and_lets_go_of_what_is_oldest(
     Path(home_dir).mkdir()
     Path(home_dir, "history.jsonl").write_bytes(head.ljust(size - 1) + b"\n")
 
-    history.write_sessions(home_dir, [new], float("inf"))
+    history.write_session_lines(home_dir, [new], float("inf"))
 
     assert list(history.lines_by_session(home_dir)) == kept
 
@@ -515,7 +517,7 @@ def test_growth_is_told_by_the_last_20_000_requests(
     older = Session("a", [[], []], 0, [event], [Request(START + 1, 5, "m")])
     newer = Session("b", [[], []], 0, [event], [])
     newer.requests = [Request(START + 1 + number, number, "m") for number in range(requests)]
-    history.write_sessions(home_dir, [older, newer], float("inf"))
+    history.write_session_lines(home_dir, [older, newer], float("inf"))
 
     segments = history.occupancies_by_recent_segment(home_dir)
 

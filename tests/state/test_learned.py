@@ -34,12 +34,12 @@ def test_windows_settings_and_endings_are_learned_apart(home_dir: str) -> None:
         ((99_999,) * 9, {"ending": "refusal"}),
         ((167_000,) * 2, {"window": 500_000, "effective": 200_000}),
     ]
-    assert learned.learned_points(home_dir) == {}
+    assert learned.learned_points_by_key(home_dir) == {}
     for tokens, fields in kinds:
         for each in tokens:
             learned.record_sample(home_dir, sample(each, **fields))
 
-    assert learned.learned_points(home_dir) == {
+    assert learned.learned_points_by_key(home_dir) == {
         KEY: 160_500,
         "1000000:1000000": 967_000,
         "1000000:180000": 147_000,
@@ -60,7 +60,7 @@ def test_ten_points_of_the_effective_window_are_near(
     tokens: int, trigger: str, usable: bool
 ) -> None:
     """On either side of window minus 33,000; what the client did not call automatic is not."""
-    assert learned.is_usable(sample(tokens, trigger=trigger)) is usable
+    assert learned.is_sample_usable(sample(tokens, trigger=trigger)) is usable
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_damaged_samples_are_passed_over(damage: bytes, home_dir: str) -> None:
 )
 def test_a_sample_counts_where_it_was_expected(changes: dict[str, Any], usable: bool) -> None:
     """Within a tenth of the window; a refusal from half of it on."""
-    assert learned.is_usable(sample(**{"tokens": 167_000} | changes)) is usable
+    assert learned.is_sample_usable(sample(**{"tokens": 167_000} | changes)) is usable
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,9 @@ def test_a_point_is_the_median_of_the_last_ten(
     for tokens in sizes:
         learned.record_sample(home_dir, sample(tokens=tokens))
 
-    assert learned.learned_points(home_dir) == ({} if point is None else {"200000:200000": point})
+    assert learned.learned_points_by_key(home_dir) == (
+        {} if point is None else {"200000:200000": point}
+    )
 
 
 def test_what_was_refused_is_no_more_than_the_window(home_dir: str) -> None:
@@ -138,7 +140,7 @@ def test_what_was_refused_is_no_more_than_the_window(home_dir: str) -> None:
     for _ in range(3):
         learned.record_sample(home_dir, sample(tokens=900_000, ending="refusal"))
 
-    assert learned.learned_points(home_dir) == {"200000:200000:refusal": 200_000}
+    assert learned.learned_points_by_key(home_dir) == {"200000:200000:refusal": 200_000}
 
 
 @pytest.mark.parametrize(
@@ -160,7 +162,7 @@ def test_a_compaction_is_kept_where_the_client_made_it_by_itself(
     known = {"trigger": "auto", "occupancy": 100, "tail": 7, "window": 9, "effective": 8}
     state.spool_event("PreCompact", known | before)
 
-    learned.note_compaction(home_dir, state, trigger)
+    learned.record_automatic_compaction(home_dir, state, trigger)
 
     found = learned.read_samples(home_dir)
     assert [one.tokens for one in found] == ([] if tokens is None else [tokens])
@@ -176,7 +178,7 @@ def test_one_that_was_made_while_nobody_was_there_tells_nothing(home_dir: str) -
         state.spool_event("Stop", {"at": now - pause})
         known = {"trigger": "auto", "occupancy": 100, "window": 9, "effective": 8, "at": now}
         state.spool_event("PreCompact", known)
-        learned.note_compaction(home_dir, state, "auto")
+        learned.record_automatic_compaction(home_dir, state, "auto")
         found = [one for one in learned.read_samples(home_dir) if one.session == state.session_id]
         assert len(found) == count
 
@@ -190,7 +192,7 @@ def test_an_announcement_belongs_to_a_compaction_for_ten_minutes(
     known = {"trigger": "auto", "occupancy": 100, "window": 9, "effective": 8}
     state.spool_event("PreCompact", known | {"at": clock.now_s() - age_s})
 
-    learned.note_compaction(home_dir, state, "auto")
+    learned.record_automatic_compaction(home_dir, state, "auto")
 
     assert len(learned.read_samples(home_dir)) == count
 
@@ -206,6 +208,6 @@ def test_a_session_is_unused_after_exactly_three_quarters_of_an_hour(
     known = {"trigger": "auto", "occupancy": 100, "window": 9, "effective": 8, "at": now}
     state.spool_event("PreCompact", known)
 
-    learned.note_compaction(home_dir, state, "auto")
+    learned.record_automatic_compaction(home_dir, state, "auto")
 
     assert len(learned.read_samples(home_dir)) == count

@@ -36,7 +36,7 @@ def row(at: float, uuid: str | None = None, **fields: Any) -> Recorded:
 
 def keep(home_dir: str, *sessions: Session) -> None:
     """Put sessions into the history."""
-    history.write_sessions(home_dir, list(sessions), float("inf"))
+    history.write_session_lines(home_dir, list(sessions), float("inf"))
 
 
 def compaction(**fields: Any) -> dict[str, Any]:

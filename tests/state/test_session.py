@@ -49,7 +49,11 @@ def test_a_snapshot_comes_back_as_it_was_unless_it_is_damaged(
 def test_looking_creates_nothing_and_what_is_made_is_private(home_dir: str) -> None:
     """Folders 700, files 600, from the moment they exist; the largest window counts."""
     state = SessionState(home_dir, "abc")
-    assert (state.snapshot(), state.largest_number_after_prefix(WINDOW), state.spoken_levels()) == (
+    assert (
+        state.snapshot(),
+        state.largest_number_after_prefix(WINDOW),
+        state.offsets_of_spoken_levels(),
+    ) == (
         None,
         None,
         {},
@@ -77,15 +81,15 @@ def test_a_tier_is_claimed_once_and_released_and_a_request_once(home_dir: str) -
     assert state.claim_level(2, 9_999) is False
     again = SessionState(home_dir, "abc")
     assert again.has_spoken
-    assert again.spoken_levels() == {2: 1_234}
+    assert again.offsets_of_spoken_levels() == {2: 1_234}
     again.release_level(2)
     again.release_level(2)
-    assert SessionState(home_dir, "abc").spoken_levels() == {}
+    assert SessionState(home_dir, "abc").offsets_of_spoken_levels() == {}
     assert state.claim_level(2, 5) is True
     for offset in (7, 8):
-        assert [SessionState(home_dir, "abc").claim_request(offset) for _ in range(2)] == [
-            *(True, False)
-        ]
+        assert [
+            SessionState(home_dir, "abc").claim_speaking_for_request(offset) for _ in range(2)
+        ] == [*(True, False)]
     assert [name for name in SessionState(home_dir, "abc").names if "again" in name] == [
         "spoke-again-8"
     ]
@@ -99,7 +103,7 @@ def test_what_a_session_spools_is_read_back(home_dir: str) -> None:
     first = history.spool_stamp(state.folder)
     state.spool_event("PreCompact", {"trigger": "auto"})
 
-    events, damaged = history._read_spool(state.folder)
+    events, damaged = history._read_events_and_damage(state.folder)
 
     assert list(events[0]) == ["v", "at", "event", "ms", "tier", "text"]
     assert (events[0]["v"], damaged) == (FORMAT, 0)
@@ -107,7 +111,7 @@ def test_what_a_session_spools_is_read_back(home_dir: str) -> None:
     assert history.spool_stamp(state.folder) != first
     for number, name in enumerate(["spool.9.jsonl", "spool.10.jsonl"]):
         Path(state.folder, name).write_text(line(number, at=float(number)) + "\n")
-    assert names(history._read_spool(state.folder)[0])[:2] == ["E0", "E1"]
+    assert names(history._read_events_and_damage(state.folder)[0])[:2] == ["E0", "E1"]
 
 
 @pytest.mark.parametrize(
@@ -131,7 +135,7 @@ def test_what_is_no_event_is_counted(
     folder.mkdir(parents=True)
     (folder / "spool.jsonl").write_text(text)
 
-    found = history._read_spool(str(folder))
+    found = history._read_events_and_damage(str(folder))
 
     assert (names(found[0]), found[1]) == (events, damaged)
 
@@ -184,7 +188,7 @@ def test_marks_have_numbers_and_the_largest_counts(home_dir: str) -> None:
         30,
     )
     assert state.largest_number_after_prefix("none-") is None
-    assert state.spoken_levels() == {2: 70}
+    assert state.offsets_of_spoken_levels() == {2: 70}
     assert state.has_spoken is True
     state.release_level(2)
     assert SessionState(home_dir, "s").has_spoken is False
@@ -192,9 +196,9 @@ def test_marks_have_numbers_and_the_largest_counts(home_dir: str) -> None:
 
 def test_a_request_is_claimed_once_and_the_one_before_goes(home_dir: str) -> None:
     """By where its reply stands."""
-    assert SessionState(home_dir, "s").claim_request(5) is True
-    assert SessionState(home_dir, "s").claim_request(5) is False
-    assert SessionState(home_dir, "s").claim_request(9) is True
+    assert SessionState(home_dir, "s").claim_speaking_for_request(5) is True
+    assert SessionState(home_dir, "s").claim_speaking_for_request(5) is False
+    assert SessionState(home_dir, "s").claim_speaking_for_request(9) is True
     assert len(SessionState(home_dir, "s").names) == 1
 
 
@@ -233,14 +237,14 @@ def test_a_session_begins_with_its_first_line(home_dir: str) -> None:
 def test_the_last_line_of_an_event_is_found(home_dir: str) -> None:
     """A gateway's are apart, and are read too."""
     state = SessionState(home_dir, "s")
-    assert state.last_spooled("Stop") == {}
+    assert state.last_spooled_row("Stop") == {}
     for number in (1, 2):
         state.spool_event("Stop", {"n": number})
         state.spool_event("Gateway", {"n": number + 10})
     state.spool_event("Other", {"n": 3})
 
-    assert (state.last_spooled("Stop")["n"], state.last_spooled("Gateway")["n"]) == (2, 12)
-    assert state.last_spooled("Missing") == {}
+    assert (state.last_spooled_row("Stop")["n"], state.last_spooled_row("Gateway")["n"]) == (2, 12)
+    assert state.last_spooled_row("Missing") == {}
     assert state.moved_out_just_now() == {}
     state.spool_event("MovedOut", {"results": 4})
     assert state.moved_out_just_now()["results"] == 4
@@ -275,7 +279,7 @@ def test_a_snapshot_is_sound_where_each_part_is_of_its_kind(
     change: dict[str, Any], is_sound: bool
 ) -> None:
     """Every part may be unknown."""
-    assert Snapshot(**{"at": 1.0} | change).is_sound() is is_sound
+    assert Snapshot(**{"at": 1.0} | change).has_values_of_right_types() is is_sound
 
 
 @pytest.mark.parametrize(
@@ -316,9 +320,9 @@ def test_an_event_is_looked_for_in_the_last_megabyte(
     for _ in range(10):
         state.spool_event("Padding", {"text": "x" * (size // 10)})
 
-    assert state.last_spooled("PreCompact").get("trigger") == ("auto" if is_found else None)
-    assert state.last_spooled("Padding")["text"] == "x" * (size // 10)
-    assert state.last_spooled("Gateway") == {}
+    assert state.last_spooled_row("PreCompact").get("trigger") == ("auto" if is_found else None)
+    assert state.last_spooled_row("Padding")["text"] == "x" * (size // 10)
+    assert state.last_spooled_row("Gateway") == {}
 
 
 @pytest.mark.parametrize(("more", "begun_at"), [(0, 5.0), (1, None)])

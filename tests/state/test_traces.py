@@ -78,7 +78,7 @@ def test_a_forgotten_session_is_silent_until_it_is_written_again(
         path = tmp_path / f"{name}.jsonl"
         path.write_text("", encoding="utf-8")
         os.utime(path, (moment, moment))
-        assert forgotten.has_nothing_new(gone, str(path)) is silent
+        assert forgotten.is_forgotten_file(gone, str(path)) is silent
 
 
 def test_every_file_of_a_session_that_is_named_in_the_state_is_known_as_ours() -> None:

@@ -66,14 +66,14 @@ def stored(home_dir: str, data: bytes, age_s: float = 0, **meta: Any) -> str:
 
 def age(home_dir: str, key: str, age_s: float) -> None:
     """Make a blob look as if it had last been used some time ago."""
-    path = layout.file_path(home_dir, layout.digest_of(key))
+    path = layout.stored_path(home_dir, layout.digest_of_key(key))
     moment = os.stat(path).st_mtime_ns - int(age_s * 1e9)
     os.utime(path, ns=(moment, moment))
 
 
 def keys(home_dir: str) -> set[str]:
     """What is in the store."""
-    return {one.key for one in contents.blobs(home_dir)}
+    return {one.key for one in contents.list_blobs(home_dir)}
 
 
 def temporary_files(home_dir: str) -> list[str]:

@@ -24,10 +24,10 @@ def test_a_blob_that_fails_its_hash_is_reported_and_never_returned(
     key = stored(home_dir, text(1))
     damaged = bytearray(packed_by(text(1 if place is not None else 2), method))
     damaged[place or 0] ^= 0 if place is None else 4
-    Path(layout.file_path(home_dir, key[7:])).write_bytes(damaged)
+    Path(layout.stored_path(home_dir, key[7:])).write_bytes(damaged)
 
     with pytest.raises(StoreError, match=f"{key} cannot be returned: it"):
-        contents.get(home_dir, key)
+        contents.read_content(home_dir, key)
 
 
 def test_reading_counts_as_a_use_unless_told_otherwise_or_the_disk_is_read_only(
@@ -35,17 +35,17 @@ def test_reading_counts_as_a_use_unless_told_otherwise_or_the_disk_is_read_only(
 ) -> None:
     """Age is counted from the last use; that it cannot be noted keeps nothing back."""
     key = stored(home_dir, text(1), age_s=1_000)
-    (before,) = contents.blobs(home_dir)
+    (before,) = contents.list_blobs(home_dir)
 
-    contents.get(home_dir, key, touch=False)
-    (same,) = contents.blobs(home_dir)
-    contents.get(home_dir, key)
-    (after,) = contents.blobs(home_dir)
+    contents.read_content(home_dir, key, touch=False)
+    (same,) = contents.list_blobs(home_dir)
+    contents.read_content(home_dir, key)
+    (after,) = contents.list_blobs(home_dir)
 
     assert same == before
     assert after.used_ns > before.used_ns + 900 * 10**9
     monkeypatch.setattr(io, "system", Disk(read_only, 0, lasting=True))
-    assert contents.get(home_dir, key) == text(1)
+    assert contents.read_content(home_dir, key) == text(1)
     with pytest.raises(OSError, match="Read-only"):
         put.put(home_dir, text(2), {})
 
@@ -53,13 +53,13 @@ def test_reading_counts_as_a_use_unless_told_otherwise_or_the_disk_is_read_only(
 def test_what_a_killed_removal_left_aside_is_found(home_dir: str) -> None:
     """A reader brings it back."""
     key = stored(home_dir, text(1))
-    removal.move_aside(home_dir, "blob", key[7:])
-    assert contents.blobs(home_dir) == []
+    removal.move_file_aside(home_dir, "blob", key[7:])
+    assert contents.list_blobs(home_dir) == []
 
     assert contents.resolve_key(home_dir, key) == key
-    removal.move_aside(home_dir, "blob", key[7:])
-    assert contents.get(home_dir, key) == text(1)
-    assert [blob.key for blob in contents.blobs(home_dir)] == [key]
+    removal.move_file_aside(home_dir, "blob", key[7:])
+    assert contents.read_content(home_dir, key) == text(1)
+    assert [blob.key for blob in contents.list_blobs(home_dir)] == [key]
 
 
 def test_a_key_can_be_written_in_short(home_dir: str) -> None:
@@ -70,7 +70,7 @@ def test_a_key_can_be_written_in_short(home_dir: str) -> None:
         assert contents.resolve_key(home_dir, written) == key
 
     other = digest[:-1] + ("0" if key[-1] != "0" else "1")
-    Path(layout.file_path(home_dir, other)).write_bytes(b"")
+    Path(layout.stored_path(home_dir, other)).write_bytes(b"")
     with pytest.raises(StoreError, match="2 keys begin with"):
         contents.resolve_key(home_dir, key[7:20])
     assert contents.resolve_key(home_dir, key) == key
@@ -78,7 +78,7 @@ def test_a_key_can_be_written_in_short(home_dir: str) -> None:
         with pytest.raises(StoreError, match="is no key"):
             contents.resolve_key(home_dir, written)
         with pytest.raises(StoreError, match="is no key"):
-            contents.get(home_dir, written)
+            contents.read_content(home_dir, written)
 
 
 def test_the_last_key_is_what_was_stored_last(home_dir: str) -> None:
@@ -94,7 +94,7 @@ def test_the_last_key_is_what_was_stored_last(home_dir: str) -> None:
         last.write_bytes(note)
         assert contents.resolve_key(home_dir, "last") == newer
 
-    os.unlink(layout.file_path(home_dir, newer[7:]))
+    os.unlink(layout.stored_path(home_dir, newer[7:]))
     with pytest.raises(StoreError, match="is not in the store"):
         contents.resolve_key(home_dir, "last")
 

@@ -22,10 +22,10 @@ from .shelves import DAY_S, stored, text
 def test_a_file_of_the_store_is_one_whatever_others_may_do_with_it(home_dir: str) -> None:
     """A copy from another disk may have come with any mode."""
     key = stored(home_dir, text(1))
-    path = layout.file_path(home_dir, key[7:])
+    path = layout.stored_path(home_dir, key[7:])
     Path(path).chmod(0o701)
 
-    assert contents.get(home_dir, key) == text(1)
+    assert contents.read_content(home_dir, key) == text(1)
     assert layout.mark_as_used(home_dir, key[7:])
 
 
@@ -55,13 +55,13 @@ def test_no_file_stays_open(home_dir: str, world: Path) -> None:
 
     for number in range(3):
         stored(home_dir, text(number + 2))
-        contents.get(home_dir, key)
-        contents.content_bytes(home_dir, key[7:])
+        contents.read_content(home_dir, key)
+        contents.length_of_content(home_dir, key[7:])
         pins.pin(home_dir, key)
         pins.read_pin(home_dir, key[7:])
-        list(contents.trail_rows(home_dir))
+        list(contents.store_event_rows(home_dir))
         with pytest.raises(OSError, match="not a regular file"):
-            layout.read_file(str(folder))
+            layout.read_store_file(str(folder))
         transcript(f"{key}\n")
         prune(home_dir, GARBAGE, Pass())
         with pytest.raises(OSError, match="directory"):
@@ -74,7 +74,7 @@ def test_no_file_stays_open(home_dir: str, world: Path) -> None:
 def test_what_is_no_file_is_said_to_be_invalid(home_dir: str, world: Path) -> None:
     """As the system would."""
     with pytest.raises(OSError, match="it is not a regular file") as raised:
-        layout.read_file(str(world))
+        layout.read_store_file(str(world))
 
     assert (raised.value.errno, raised.value.filename) == (errno.EINVAL, str(world))
 
@@ -82,7 +82,7 @@ def test_what_is_no_file_is_said_to_be_invalid(home_dir: str, world: Path) -> No
 def test_a_use_is_later_than_any_before(home_dir: str) -> None:
     """By a microsecond where the clock is behind."""
     key = stored(home_dir, text(1))
-    path = layout.file_path(home_dir, key[7:])
+    path = layout.stored_path(home_dir, key[7:])
     ahead_ns = time.time_ns() + 3_600_000_000_000
     os.utime(path, ns=(ahead_ns, ahead_ns))
 

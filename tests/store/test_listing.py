@@ -59,7 +59,7 @@ def document(*rows: dict[str, Any], blobs: int = 2) -> dict[str, Any]:
 
 def test_a_row_has_sizes_times_and_what_it_was() -> None:
     """What is unknown is a question mark."""
-    key = listing.digits_to_type(row()["key"])
+    key = listing.short_digits_of_key(row()["key"])
     unknown = row(bytes=None, lines=None, pin="hard", tool=None, source=None)
 
     lines = listing.text(document(row(), unknown)).split("\n")

@@ -63,15 +63,15 @@ def test_no_torn_blob_is_seen_and_no_promised_one_is_lost(
                 promised[name] = int(number)
                 if victims and chance.random() < 0.1:
                     victims.pop().kill()
-            for blob in contents.blobs(home_dir)[:2]:
-                contents.get(home_dir, blob.key)
+            for blob in contents.list_blobs(home_dir)[:2]:
+                contents.read_content(home_dir, blob.key)
 
     assert victims == []
     assert len(promised) > CONTENTS // 2
     for name, number in promised.items():
-        assert contents.get(home_dir, name) == text(number, 500 + number * 5_000)
-    for blob in contents.blobs(home_dir):
-        contents.get(home_dir, blob.key)
+        assert contents.read_content(home_dir, name) == text(number, 500 + number * 5_000)
+    for blob in contents.list_blobs(home_dir):
+        contents.read_content(home_dir, blob.key)
     removal.put_back_or_delete_tmp_files(home_dir, time.time() + 60)
     assert shelves.temporary_files(home_dir) == []
 
@@ -88,10 +88,10 @@ def test_content_that_is_stored_again_while_it_is_removed_stays(
     for turn in range(1_200):
         data = text(turn % 5, 3_000)
         key = put.put(home_dir, data, {})
-        assert contents.get(home_dir, key) == data
+        assert contents.read_content(home_dir, key) == data
         # It may be aside for a moment, until the removal sees that it was used.
         with contextlib.suppress(FileNotFoundError):
-            os.utime(layout.file_path(home_dir, key[7:]), ns=(old, old))
+            os.utime(layout.stored_path(home_dir, key[7:]), ns=(old, old))
 
     assert remover.poll() is None
     remover.kill()

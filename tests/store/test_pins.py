@@ -36,11 +36,11 @@ def test_a_pin_has_a_level_and_a_reason_and_can_be_lifted(home_dir: str) -> None
     assert pins.all_pins(home_dir) == {}
     assert pins.pin_level_of(home_dir, key[7:]) == "none"
     for content in (b"", b"{", b"[]", b'{"level":"firm","reason":null,"at":1}'):
-        Path(layout.file_path(home_dir, key[7:], "pin")).write_bytes(content)
+        Path(layout.stored_path(home_dir, key[7:], "pin")).write_bytes(content)
         assert pins.pin_level_of(home_dir, key[7:]) == "hard"
     with pytest.raises(StoreError, match="use none, soft or hard"):
         pins.pin(home_dir, key, "firm")
-    os.unlink(layout.file_path(home_dir, key[7:]))
+    os.unlink(layout.stored_path(home_dir, key[7:]))
     with pytest.raises(StoreError, match="is not in the store"):
         pins.pin(home_dir, key, "hard")
     assert pins.all_pins(home_dir) == {}
@@ -114,7 +114,7 @@ def test_a_conversation_waits_for_what_was_announced() -> None:
 def test_a_pin_that_cannot_be_read_holds(home_dir: str) -> None:
     """And says why."""
     key = stored(home_dir, text(1))
-    path = Path(layout.file_path(home_dir, key[7:], "pin"))
+    path = Path(layout.stored_path(home_dir, key[7:], "pin"))
     path.mkdir(parents=True)
 
     found = pins.read_pin(home_dir, key[7:])

@@ -37,7 +37,7 @@ def test_the_key_is_the_hash_of_the_content_and_brings_it_back(
     key = put.put(home_dir, data, {})
 
     assert key == "sha256:" + hashlib.sha256(data).hexdigest()
-    assert contents.get(home_dir, key) == data
+    assert contents.read_content(home_dir, key) == data
 
 
 @pytest.mark.row("S3-53", "S3-72", "S3-73")
@@ -63,12 +63,13 @@ def test_a_put_leaves_the_documented_files_private_and_each_content_once(home_di
     ]
     assert files["store/last_key"].read_text() == key + "\n"
     assert files["store/format"].read_text() == "1\n"
-    found = contents.meta(home_dir, key)
+    found = contents.read_sidecar(home_dir, key)
     assert found.pop("created") > 1_700_000_000
     told = META | {"v": 1, "key": key, "bytes": 7, "lines": 2, "source": "x" * 4_000}
     assert found == told
     trail = [
-        (line["event"], line["session"], line.get("cwd")) for line in contents.trail_rows(home_dir)
+        (line["event"], line["session"], line.get("cwd"))
+        for line in contents.store_event_rows(home_dir)
     ]
     assert trail == [("put", "s1", None), ("put", "s2", "/p")]
 
@@ -80,8 +81,8 @@ def test_a_store_that_was_cleared_takes_content_again_and_a_newer_one_none(home_
     shutil.rmtree(layout.store_folder(home_dir))
 
     with pytest.raises(StoreError, match="is not in the store: it was pruned, forgotten"):
-        contents.get(home_dir, key)
-    assert contents.get(home_dir, put.put(home_dir, text(1), {})) == text(1)
+        contents.read_content(home_dir, key)
+    assert contents.read_content(home_dir, put.put(home_dir, text(1), {})) == text(1)
     Path(home_dir + layout.FORMAT_FILE).write_text("2\n", encoding="ascii")
     with pytest.raises(StoreError, match="newer brimline"):
         put.put(home_dir, b"after", {})
@@ -94,7 +95,7 @@ def test_what_is_no_sound_file_in_the_place_of_a_blob_is_replaced_and_never_read
 ) -> None:
     """A cut one, a link, also to an endless file, a pipe that nobody writes to."""
     key = put.put(home_dir, text(1), {})
-    place = Path(layout.file_path(home_dir, key[7:]))
+    place = Path(layout.stored_path(home_dir, key[7:]))
     place.rename(world / "elsewhere")
     if kind == "torn":
         place.write_bytes((world / "elsewhere").read_bytes()[:-9])
@@ -107,11 +108,11 @@ def test_what_is_no_sound_file_in_the_place_of_a_blob_is_replaced_and_never_read
 
     assert shelves.keys(home_dir) == ({key} if kind == "torn" else set())
     with pytest.raises(StoreError, match=r"cannot be read|is damaged"):
-        contents.get(home_dir, key)
+        contents.read_content(home_dir, key)
     if kind == "folder":
         place.rmdir()
     assert put.put(home_dir, text(1), {}) == key
-    assert contents.get(home_dir, key) == text(1)
+    assert contents.read_content(home_dir, key) == text(1)
     assert place.is_file()
     assert not place.is_symlink()
 
@@ -139,10 +140,10 @@ def test_whichever_call_fails_nothing_torn_is_visible_and_nothing_promised_is_lo
                 assert error.errno in (errno.ENOSPC, errno.EROFS)  # noqa: PT017
                 key = before
                 failed += 1
-        for blob in contents.blobs(home_dir):
-            contents.get(home_dir, blob.key)
-        assert contents.get(home_dir, before) == text(1)
-        assert contents.get(home_dir, key) == (data if key != before else text(1))
+        for blob in contents.list_blobs(home_dir):
+            contents.read_content(home_dir, blob.key)
+        assert contents.read_content(home_dir, before) == text(1)
+        assert contents.read_content(home_dir, key) == (data if key != before else text(1))
         assert shelves.temporary_files(home_dir) == []
         if disk.calls <= at:
             break
@@ -162,14 +163,14 @@ def test_a_put_that_is_killed_at_any_call_leaves_nothing_torn(world: Path) -> No
         out, err = process.communicate(timeout=60)
 
         assert process.returncode in (0, -9), err
-        assert contents.get(home_dir, before) == text(1)
-        for blob in contents.blobs(home_dir):
-            contents.get(home_dir, blob.key)
+        assert contents.read_content(home_dir, before) == text(1)
+        for blob in contents.list_blobs(home_dir):
+            contents.read_content(home_dir, blob.key)
         again = put.put(home_dir, text(2), {})
         removal.put_back_or_delete_tmp_files(home_dir, time.time() + 60)
-        assert contents.get(home_dir, again) == text(2)
+        assert contents.read_content(home_dir, again) == text(2)
         assert shelves.temporary_files(home_dir) == []
-        assert contents.meta(home_dir, again)["bytes"] == 4_000
+        assert contents.read_sidecar(home_dir, again)["bytes"] == 4_000
         if process.returncode == 0:
             break
 
@@ -189,7 +190,7 @@ def test_the_content_is_on_the_disk_before_its_name_is(
     blob = [name for name in disk.names if name in ("fsync", "replace")]
     assert blob[:2] == ["fsync", "replace"]
     assert blob.count("fsync") == 1
-    assert contents.get(home_dir, key) == text(1)
+    assert contents.read_content(home_dir, key) == text(1)
 
 
 def test_content_stored_while_the_clock_was_behind_is_as_young_as_the_last(home_dir: str) -> None:
@@ -202,14 +203,14 @@ def test_content_stored_while_the_clock_was_behind_is_as_young_as_the_last(home_
     third = put.put(home_dir, text(3), {})
     put.put(home_dir, text(1), {})
 
-    used = {blob.key: blob.used_ns for blob in contents.blobs(home_dir)}
+    used = {blob.key: blob.used_ns for blob in contents.list_blobs(home_dir)}
     assert used[first] >= ahead
     assert used[second] >= ahead
     assert used[third] >= ahead
     shelves.age(home_dir, first, -90 * shelves.DAY_S)
-    before = max(blob.used_ns for blob in contents.blobs(home_dir))
+    before = max(blob.used_ns for blob in contents.list_blobs(home_dir))
     put.put(home_dir, text(1), {})
-    assert max(blob.used_ns for blob in contents.blobs(home_dir)) > before
+    assert max(blob.used_ns for blob in contents.list_blobs(home_dir)) > before
 
 
 def test_every_record_is_in_store_time_to_the_millisecond(home_dir: str) -> None:
@@ -224,14 +225,14 @@ def test_every_record_is_in_store_time_to_the_millisecond(home_dir: str) -> None
     removal.forget_key(home_dir, first)
 
     moment = 4_000_000_000.123
-    noted = [(row["event"], row["key"], row["at"]) for row in contents.trail_rows(home_dir)]
+    noted = [(row["event"], row["key"], row["at"]) for row in contents.store_event_rows(home_dir)]
     assert noted[1:] == [
         ("put", second, moment),
         ("pin", first, moment),
         ("forget", first, moment),
     ]
     assert pin == ("hard", "why", moment)
-    assert contents.meta(home_dir, second)["created"] == moment
+    assert contents.read_sidecar(home_dir, second)["created"] == moment
 
 
 parts = st.tuples(st.binary(max_size=40), st.integers(0, 3_000))
@@ -264,19 +265,19 @@ def test_a_compression_that_is_not_known_is_said_and_content_that_comes_again_is
 ) -> None:
     """A newer version may have written it; its size is told all the same."""
     key = stored(home_dir, text(1))
-    blob = Path(layout.file_path(home_dir, key[7:]))
+    blob = Path(layout.stored_path(home_dir, key[7:]))
     packed = blob.read_bytes()
     blob.write_bytes(packed[:4] + b"z" + packed[5:])
 
     with pytest.raises(StoreError) as told:
-        contents.get(home_dir, key)
+        contents.read_content(home_dir, key)
     assert str(told.value) == (
         f"{key} cannot be returned: its compression is unknown to this brimline; "
         "a newer one may know it"
     )
-    assert contents.content_bytes(home_dir, key[7:]) == len(text(1))
+    assert contents.length_of_content(home_dir, key[7:]) == len(text(1))
     assert put.put(home_dir, text(1), {}) == key
-    assert contents.get(home_dir, key) == text(1)
+    assert contents.read_content(home_dir, key) == text(1)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -302,7 +303,7 @@ def test_what_is_known_of_content_has_4_000_characters(home_dir: str, length: in
     """Of each text; figures stay as they are."""
     key = put.put(home_dir, text(1), {"source": "s" * length, "tool": "t" * length, "exit": 1})
 
-    known = contents.meta(home_dir, key)
+    known = contents.read_sidecar(home_dir, key)
 
     assert (known["source"], known["tool"]) == ("s" * min(length, 4_000), "t" * min(length, 4_000))
     assert known["exit"] == 1

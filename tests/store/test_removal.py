@@ -25,12 +25,12 @@ def test_a_forgotten_key_is_gone_whatever_its_pin(home_dir: str) -> None:
     """Blob, sidecar, pin, what was left aside, and the last key."""
     key = stored(home_dir, text(1))
     pins.pin(home_dir, key, "hard", "secret reason")
-    removal.move_aside(home_dir, "blob", key[7:])
+    removal.move_file_aside(home_dir, "blob", key[7:])
 
     assert removal.forget_key(home_dir, key)
     assert not removal.forget_key(home_dir, key)
     with pytest.raises(StoreError, match="is not in the store"):
-        contents.get(home_dir, key)
+        contents.read_content(home_dir, key)
     with pytest.raises(StoreError, match="nothing has been stored"):
         contents.last_key(home_dir)
     assert [path for path in Path(home_dir).rglob("*") if key[9:] in path.name] == []
@@ -46,7 +46,7 @@ def test_a_forgotten_session_leaves_no_trace_in_the_store(home_dir: str) -> None
     transcript.parent.mkdir(parents=True)
     transcript.write_text(mine)
     os.utime(transcript, (1_000, 1_000))
-    retention.digests_referenced(home_dir, [], retention.Pass())
+    retention.digests_mentioned_anywhere(home_dir, [], retention.Pass())
     assert traces(home_dir, "session-one")
 
     done = removal.forget_session(home_dir, "session-one")
@@ -55,7 +55,7 @@ def test_a_forgotten_session_leaves_no_trace_in_the_store(home_dir: str) -> None
     assert shelves.keys(home_dir) == {other}
     assert traces(home_dir, "session-one") == []
     assert traces(home_dir, "secret") == []
-    rows = [(row["event"], row["key"]) for row in contents.trail_rows(home_dir)]
+    rows = [(row["event"], row["key"]) for row in contents.store_event_rows(home_dir)]
     assert rows == [("put", other), ("forget", mine)]
 
 
@@ -67,8 +67,8 @@ def test_content_that_another_session_stored_too_stays_with_that_one(home_dir: s
     done = removal.forget_session(home_dir, "first")
 
     assert (done.keys, done.shared) == ([], [key])
-    assert contents.get(home_dir, key) == text(1)
-    found = contents.meta(home_dir, key)
+    assert contents.read_content(home_dir, key) == text(1)
+    found = contents.read_sidecar(home_dir, key)
     assert (found["session"], found["tool"], found["bytes"]) == ("second", "Read", 4_000)
     assert traces(home_dir, "first") == traces(home_dir, "secret") == []
     assert removal.forget_session(home_dir, "second").keys == [key]
@@ -94,5 +94,5 @@ def test_a_line_that_a_full_disk_cut_short_hides_no_other(home_dir: str) -> None
         file.write(b'{"v":1,"at":1790000000.5,"event":"pu')
     key = stored(home_dir, text(2), session="second")
 
-    assert contents.sessions_of_keys(home_dir)[key].keys() == {"second"}
-    assert len(list(contents.trail_rows(home_dir))) == 2
+    assert contents.sessions_by_key(home_dir)[key].keys() == {"second"}
+    assert len(list(contents.store_event_rows(home_dir))) == 2

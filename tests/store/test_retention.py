@@ -64,7 +64,7 @@ def mentioning(content: bytes, name: str = "a.jsonl") -> str:
 
 def held(home_dir: str, *digests: str) -> set[str] | None:
     """Which digests a look through everything finds mentioned."""
-    return retention.digests_referenced(home_dir, [DIGEST, "f" * 64, *digests], Pass())
+    return retention.digests_mentioned_anywhere(home_dir, [DIGEST, "f" * 64, *digests], Pass())
 
 
 @pytest.mark.row("S3-62", "S3-63", "S3-64", "S3-67", "S3-68", "S3-69")
@@ -105,7 +105,7 @@ def test_a_limit_that_is_met_exactly_is_met(limits: Limits, staying: list[int]) 
 def test_what_was_freed_and_what_is_left_add_up(home_dir: str) -> None:
     """In bytes on the disk; where nothing goes, nothing is freed."""
     old, _ = stored(home_dir, noise(1, 2_000), LONG_AGO), stored(home_dir, noise(2, 3_000))
-    sizes = {one.key: one.disk_bytes for one in contents.blobs(home_dir)}
+    sizes = {one.key: one.disk_bytes for one in contents.list_blobs(home_dir)}
 
     done = prune(home_dir, GARBAGE, Pass())
     again = prune(home_dir, GARBAGE, Pass())
@@ -220,7 +220,7 @@ def test_an_unchanged_file_is_not_read_again(home_dir: str) -> None:
     before = memory.read_bytes()
 
     assert held(home_dir) == {DIGEST}
-    assert retention.digests_referenced(home_dir, [DIGEST], Pass(until=0.0)) is None
+    assert retention.digests_mentioned_anywhere(home_dir, [DIGEST], Pass(until=0.0)) is None
     assert memory.read_bytes() == before
     os.utime(path, (1_000_001, 1_000_001))
     os.unlink(other)
@@ -253,7 +253,7 @@ def test_what_may_mention_a_key_and_cannot_be_read_keeps_everything(
     SessionBuilder(str(projects / "p/s.jsonl")).prompt("hello")
 
     with monkeypatch.context() as patch:
-        patch.setattr(layout, "open_to_read", lambda *_, **__: shelves.read_only())
+        patch.setattr(layout, "open_regular_file", lambda *_, **__: shelves.read_only())
         with pytest.raises(StoreError, match="nothing was removed: what may mention a key cannot"):
             prune(home_dir, GARBAGE, Pass())
     with open(home_dir + layout.CLIENTS, "a", encoding="utf-8") as file:
@@ -271,7 +271,7 @@ def test_of_files_that_cannot_be_read_one_is_named_and_the_others_are_counted(
     stored(home_dir, text(1), LONG_AGO)
     for number in range(count):
         SessionBuilder(str(projects / f"p/{number}.jsonl")).prompt("hello")
-    monkeypatch.setattr(layout, "open_to_read", lambda *_, **__: shelves.read_only())
+    monkeypatch.setattr(layout, "open_regular_file", lambda *_, **__: shelves.read_only())
 
     with pytest.raises(StoreError) as told:
         prune(home_dir, GARBAGE, Pass())
@@ -287,7 +287,7 @@ def test_what_somebody_else_removed_meanwhile_is_not_counted_as_removed(
     """Between the list of blobs and their turn, a search through all sessions takes its time."""
     first, second = [stored(home_dir, noise(n, 2_000), LONG_AGO) for n in range(2)]
     SessionBuilder(str(projects / "p/s.jsonl")).prompt("hello")
-    blob = layout.file_path(home_dir, layout.digest_of(first))
+    blob = layout.stored_path(home_dir, layout.digest_of_key(first))
 
     done = prune(home_dir, GARBAGE, Pass(progress=lambda _: os.unlink(blob)))
 
@@ -306,7 +306,7 @@ def test_housekeeping_notes_the_client_that_it_is_done_for(
     tidied(home_dir)
 
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", usual)
-    assert put.client_folders(home_dir) == [usual, str(world / "other")]
+    assert put.client_folders_using_store(home_dir) == [usual, str(world / "other")]
 
 
 def test_every_client_is_asked_and_links_are_followed_once(
@@ -369,7 +369,7 @@ def test_what_comes_into_use_before_its_turn_stays(home_dir: str, projects: Path
 
     assert (done.keys, done.came_into_use) == ([garbage], 2)
     assert shelves.keys(home_dir) == {used, pinned}
-    assert contents.meta(home_dir, used)["bytes"] == 4_000
+    assert contents.read_sidecar(home_dir, used)["bytes"] == 4_000
     assert pins.pin_level_of(home_dir, pinned[7:]) == "hard"
 
 
@@ -378,22 +378,22 @@ def test_what_goes_leaves_nothing_but_a_line_in_the_trail(home_dir: str, project
     """Unfinished writes and lone sidecars go once they are old, blobs left aside come back."""
     key = stored(home_dir, text(1))
     lone = stored(home_dir, text(2))
-    os.unlink(layout.file_path(home_dir, lone[7:]))
+    os.unlink(layout.stored_path(home_dir, lone[7:]))
     Path(home_dir + layout.TMP, "1.2.tmp").write_bytes(b"half")
     aside = Path(home_dir + layout.TMP, f"{key[7:]}.blob.1.2.gone")
-    os.rename(layout.file_path(home_dir, key[7:]), aside)
+    os.rename(layout.stored_path(home_dir, key[7:]), aside)
 
     assert prune(home_dir, Limits(), Pass()).swept == 1
-    assert contents.get(home_dir, key) == text(1)
+    assert contents.read_content(home_dir, key) == text(1)
     assert prune(home_dir, Limits(), Pass(), now=time.time() + 2 * retention.GRACE_S).swept == 2
     assert shelves.temporary_files(home_dir) == []
-    assert [digest for digest, _ in contents.sidecar_and_pin_files(home_dir)] == [key[7:]]
+    assert [digest for digest, _ in contents.sidecars_and_pins(home_dir)] == [key[7:]]
     shelves.age(home_dir, key, LONG_AGO)
     os.rmdir(home_dir + layout.TMP)
-    os.mkdir(layout.file_path(home_dir, key[7:9] + "0" * 62))  # which is no blob
+    os.mkdir(layout.stored_path(home_dir, key[7:9] + "0" * 62))  # which is no blob
     assert prune(home_dir, GARBAGE, Pass()).keys == [key]
-    assert (shelves.keys(home_dir), list(contents.sidecar_and_pin_files(home_dir))) == (set(), [])
-    last = list(contents.trail_rows(home_dir))[-1]
+    assert (shelves.keys(home_dir), list(contents.sidecars_and_pins(home_dir))) == (set(), [])
+    last = list(contents.store_event_rows(home_dir))[-1]
     assert (last["event"], last["key"]) == ("prune", key)
 
 
@@ -419,7 +419,7 @@ def test_the_limits_are_enforced_at_most_once_a_day(
     assert done.keys == [old, large]
     assert shelves.keys(home_dir) == {small, fresh}
     assert not os.path.exists(home_dir + layout.INDEX)
-    assert list(contents.sessions_of_keys(home_dir)) == [small]
+    assert list(contents.sessions_by_key(home_dir)) == [small]
     assert tidied(home_dir, now=now + 86_000) is None
     assert tidied(home_dir, now=now + 86_500) is not None
     for marker in ("", "soon", "9999999999", "nan", "-5"):

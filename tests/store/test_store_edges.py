@@ -50,7 +50,7 @@ def test_what_is_pinned_more_firmly_than_it_was_goes_back_to_its_place(
     """A soft pin that was known is no reason, a hard one that came is."""
     key = stored(home_dir, text(1), LONG_AGO)
     pins.pin(home_dir, key, level)
-    (seen,) = contents.blobs(home_dir)
+    (seen,) = contents.list_blobs(home_dir)
 
     assert retention._delete_unless_used(home_dir, seen, "soft") is not stays
 
@@ -61,13 +61,13 @@ def test_what_is_pinned_more_firmly_than_it_was_goes_back_to_its_place(
 def test_what_was_used_since_it_was_seen_goes_back_to_its_place(home_dir: str) -> None:
     """At once, not only with the next sweep."""
     key = stored(home_dir, text(1), LONG_AGO)
-    (seen,) = contents.blobs(home_dir)
+    (seen,) = contents.list_blobs(home_dir)
     layout.mark_as_used(home_dir, seen.digest)
 
     assert retention._delete_unless_used(home_dir, seen, "none") is False
     assert shelves.keys(home_dir) == {key}
     assert shelves.temporary_files(home_dir) == []
-    os.unlink(layout.file_path(home_dir, seen.digest))
+    os.unlink(layout.stored_path(home_dir, seen.digest))
     assert retention._delete_unless_used(home_dir, seen, "none") is False
 
 
@@ -78,14 +78,14 @@ def test_a_dry_run_and_one_that_is_late_sweep_nothing(home_dir: str, how: Pass) 
     """What killed processes left stays where it is."""
     key = stored(home_dir, text(1), LONG_AGO)
     stored(home_dir, text(2), LONG_AGO)
-    removal.move_aside(home_dir, "blob", key[7:])
+    removal.move_file_aside(home_dir, "blob", key[7:])
     left = shelves.temporary_files(home_dir)
 
     done = prune(home_dir, GARBAGE, how, now=time.time() + LONG_AGO)
 
     assert done.swept == 0
     assert shelves.temporary_files(home_dir) == left
-    assert contents.meta(home_dir, key)
+    assert contents.read_sidecar(home_dir, key)
 
 
 def test_when_the_time_is_up_no_more_files_are_read(home_dir: str) -> None:
@@ -97,7 +97,7 @@ def test_when_the_time_is_up_no_more_files_are_read(home_dir: str) -> None:
 
     late = prune(home_dir, GARBAGE, Pass(until=-math.inf, progress=sizes.append))
     assert (late.finished, late.keys, sizes) == (False, [], [])
-    assert late.left_bytes == sum(blob.disk_bytes for blob in contents.blobs(home_dir))
+    assert late.left_bytes == sum(blob.disk_bytes for blob in contents.list_blobs(home_dir))
     prune(home_dir, GARBAGE, Pass(progress=sizes.append))
     assert sorted(size for size in sizes if size in (10, 20)) == [10, 20]
 
@@ -155,25 +155,25 @@ def test_what_was_written_since_is_not_deleted(world: Path, age_s: float, *, goe
 def test_a_sweep_counts_what_it_put_back_and_what_it_deleted(home_dir: str) -> None:
     """A write that may still go on is left to itself, and so is what we did not write."""
     key = stored(home_dir, text(1))
-    removal.move_aside(home_dir, "blob", key[7:])
-    removal.move_aside(home_dir, "json", key[7:])
+    removal.move_file_aside(home_dir, "blob", key[7:])
+    removal.move_file_aside(home_dir, "json", key[7:])
     for name, at in (("1.1.tmp", 900), ("1.2.tmp", 1_100), ("notes", 900)):
         Path(home_dir + layout.TMP, name).write_text("x")
         os.utime(Path(home_dir + layout.TMP, name), (at, at))
 
     assert removal.put_back_or_delete_tmp_files(home_dir, 1_000.0) == 3
     assert sorted(shelves.temporary_files(home_dir)) == ["1.2.tmp", "notes"]
-    assert contents.get(home_dir, key) == text(1)
-    assert contents.meta(home_dir, key)["bytes"] == 4_000
+    assert contents.read_content(home_dir, key) == text(1)
+    assert contents.read_sidecar(home_dir, key)["bytes"] == 4_000
 
 
 def test_what_is_put_back_never_replaces_what_is_newer(home_dir: str) -> None:
     """It goes, and the newer one stays; a name of another form is left alone."""
     key = stored(home_dir, text(1))
-    aside = removal.move_aside(home_dir, "blob", key[7:])
+    aside = removal.move_file_aside(home_dir, "blob", key[7:])
     assert aside
     put.put(home_dir, text(1), {})
-    place = Path(layout.file_path(home_dir, key[7:]))
+    place = Path(layout.stored_path(home_dir, key[7:]))
     newer = place.stat().st_ino
     other = Path(home_dir + layout.TMP, "other.gone")
     other.write_text("x")
@@ -196,7 +196,7 @@ def test_forgetting_tells_the_trail_only_of_what_was_there(home_dir: str) -> Non
     assert removal.forget_key(home_dir, first) is False
     assert removal.forget_key(home_dir, last) is True
     assert Path(home_dir + layout.LAST_KEY).read_bytes() == b""
-    told = [(row["event"], row["key"]) for row in contents.trail_rows(home_dir)]
+    told = [(row["event"], row["key"]) for row in contents.store_event_rows(home_dir)]
     assert told[2:] == [("forget", first), ("forget", last)]
     os.unlink(home_dir + layout.LAST_KEY)
     assert removal.forget_key(home_dir, first) is False
@@ -207,12 +207,12 @@ def test_shared_content_keeps_what_it_is_and_loses_who_asked(home_dir: str) -> N
     key = stored(home_dir, text(1), session="s1", tool="Bash", source="cat secret", cwd="/one")
     stored(home_dir, text(1), session="s2", tool="Grep", cwd="/two")
     stored(home_dir, text(1), session="s3", tool="Read", cwd="/three")
-    before = contents.meta(home_dir, key)
+    before = contents.read_sidecar(home_dir, key)
 
     removal.forget_session(home_dir, "s1")
 
     told = {name: before[name] for name in ("v", "key", "bytes", "lines", "created")}
-    assert contents.meta(home_dir, key) == told | {
+    assert contents.read_sidecar(home_dir, key) == told | {
         "session": "s3",
         "tool": "Read",
         "cwd": "/three",
@@ -266,10 +266,10 @@ def test_a_store_is_refused_where_its_format_is_newer(
 def test_a_key_is_its_prefix_and_sixty_four_small_digits(text_: str, *, is_one: bool) -> None:
     """Nothing else becomes part of a path."""
     if is_one:
-        assert layout.digest_of(text_) == KEY[7:]
+        assert layout.digest_of_key(text_) == KEY[7:]
     else:
         with pytest.raises(StoreError, match="is no key: it takes sha256: and 64 hexadecimal"):
-            layout.digest_of(text_)
+            layout.digest_of_key(text_)
 
 
 def test_a_short_key_has_twelve_digits() -> None:
@@ -292,7 +292,7 @@ def test_store_time_follows_a_last_key_that_is_clearly_ahead(
 def test_only_a_blob_can_be_marked_as_used(home_dir: str) -> None:
     """Neither what is gone nor a link; the time always moves by a microsecond or more."""
     key = stored(home_dir, text(1))
-    place = Path(layout.file_path(home_dir, key[7:]))
+    place = Path(layout.stored_path(home_dir, key[7:]))
     ahead = (time.time_ns() // 10**9 + 10**6) * 10**9
     os.utime(place, ns=(ahead, ahead))
 
@@ -351,13 +351,13 @@ def test_the_clients_folders_are_noted_once_and_read_in_their_order(
     Path(home_dir, "store").mkdir(parents=True)
     for folder in ("/a/one", "/a/two", "/a/two", "/a/br\neak"):
         monkeypatch.setenv("CLAUDE_CONFIG_DIR", folder)
-        put.client_folders(home_dir, noting=True)
+        put.client_folders_using_store(home_dir, noting=True)
 
     assert Path(home_dir + layout.CLIENTS).read_text() == "/a/one\n/a/two\n"
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", "/a/two")
-    assert put.client_folders(home_dir) == ["/a/two", "/a/one"]
+    assert put.client_folders_using_store(home_dir) == ["/a/two", "/a/one"]
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", "/a/three")
-    assert put.client_folders(home_dir) == ["/a/three", "/a/one", "/a/two"]
+    assert put.client_folders_using_store(home_dir) == ["/a/three", "/a/one", "/a/two"]
     assert Path(home_dir + layout.CLIENTS).read_text() == "/a/one\n/a/two\n"
 
 
@@ -378,13 +378,13 @@ def test_a_sidecar_that_was_lost_is_written_again_and_one_that_is_there_is_not(
     """What is known is that of the first put."""
     key = stored(home_dir, text(1), tool="Bash")
     stored(home_dir, text(1), tool="Read")
-    assert contents.meta(home_dir, key)["tool"] == "Bash"
-    os.unlink(layout.file_path(home_dir, key[7:], "json"))
-    assert contents.meta(home_dir, key) == {}
+    assert contents.read_sidecar(home_dir, key)["tool"] == "Bash"
+    os.unlink(layout.stored_path(home_dir, key[7:], "json"))
+    assert contents.read_sidecar(home_dir, key) == {}
 
     stored(home_dir, text(1), tool="Read")
 
-    assert contents.meta(home_dir, key)["tool"] == "Read"
+    assert contents.read_sidecar(home_dir, key)["tool"] == "Read"
 
 
 def test_a_session_is_told_by_the_last_line_about_it_until_the_content_goes(home_dir: str) -> None:
@@ -402,7 +402,7 @@ def test_a_session_is_told_by_the_last_line_about_it_until_the_content_goes(home
     for row in rows:
         json.append_line(home_dir + layout.INDEX, row)
 
-    found = contents.sessions_of_keys(home_dir)
+    found = contents.sessions_by_key(home_dir)
 
     assert {key: list(by) for key, by in found.items()} == {"k1": ["a"]}
     assert found["k1"]["a"]["at"] == 2
@@ -411,14 +411,14 @@ def test_a_session_is_told_by_the_last_line_about_it_until_the_content_goes(home
 def test_the_size_of_content_is_unknown_where_its_file_is_gone_or_cut(home_dir: str) -> None:
     """Otherwise its header tells it."""
     key = stored(home_dir, text(1))
-    place = Path(layout.file_path(home_dir, key[7:]))
+    place = Path(layout.stored_path(home_dir, key[7:]))
 
-    assert contents.content_bytes(home_dir, key[7:]) == 4_000
+    assert contents.length_of_content(home_dir, key[7:]) == 4_000
     for raw in (place.read_bytes()[:12], b"BRB2" + place.read_bytes()[4:]):
         place.write_bytes(raw)
-        assert contents.content_bytes(home_dir, key[7:]) is None
+        assert contents.length_of_content(home_dir, key[7:]) is None
     place.unlink()
-    assert contents.content_bytes(home_dir, key[7:]) is None
+    assert contents.length_of_content(home_dir, key[7:]) is None
 
 
 @pytest.mark.parametrize(
@@ -456,31 +456,31 @@ def test_what_is_no_blob_by_its_name_is_not_listed(home_dir: str) -> None:
     (folder / "00" / ("0" * 62)).mkdir()
     (folder / "file").write_text("x")
 
-    found = [blob.key for blob in contents.blobs(home_dir)]
+    found = [blob.key for blob in contents.list_blobs(home_dir)]
 
     assert sorted(found) == keys
     assert [key[7:9] for key in found] == sorted(key[7:9] for key in keys)
     beside = Path(layout.store_folder(home_dir), "meta", keys[0][7:9])
     for name in ("0" * 62 + ".txt", "0" * 61 + ".json", "x" + "0" * 62 + ".pin"):
         (beside / name).write_text("x")
-    assert sorted(contents.sidecar_and_pin_files(home_dir)) == [(key[7:], "json") for key in keys]
+    assert sorted(contents.sidecars_and_pins(home_dir)) == [(key[7:], "json") for key in keys]
 
 
 def test_a_folder_that_cannot_be_read_is_said(home_dir: str) -> None:
     """One that is not there holds nothing."""
-    assert contents.blobs(home_dir) == []
+    assert contents.list_blobs(home_dir) == []
     stored(home_dir, text(1))
     long = home_dir + "/" + "x" * 300
 
     with pytest.raises(StoreError, match="cannot be read: File name too long"):
-        contents.blobs(long)
+        contents.list_blobs(long)
 
 
 def test_short_keys_do_not_bring_back_what_is_aside(home_dir: str) -> None:
     """A whole one does, with what is known of it."""
     key = stored(home_dir, text(1))
     for kind in ("blob", "json"):
-        removal.move_aside(home_dir, kind, key[7:])
+        removal.move_file_aside(home_dir, kind, key[7:])
 
     with pytest.raises(StoreError) as told:
         contents.resolve_key(home_dir, key[7:20])
@@ -489,7 +489,7 @@ def test_short_keys_do_not_bring_back_what_is_aside(home_dir: str) -> None:
         "session's file has it; run the command or read the file again"
     )
     assert contents.resolve_key(home_dir, key[7:]) == key
-    assert contents.meta(home_dir, key)["bytes"] == 4_000
+    assert contents.read_sidecar(home_dir, key)["bytes"] == 4_000
 
 
 @pytest.mark.parametrize(
@@ -511,7 +511,7 @@ def test_keys_that_begin_alike_are_counted(home_dir: str) -> None:
     """With the remedy."""
     key = stored(home_dir, text(1))
     other = key[7:-1] + ("0" if key[-1] != "0" else "1")
-    Path(layout.file_path(home_dir, other)).write_bytes(b"")
+    Path(layout.stored_path(home_dir, other)).write_bytes(b"")
 
     assert contents.digests_starting_with(home_dir, key[7:15]) == sorted([key[7:], other])
     with pytest.raises(StoreError, match=f"^2 keys begin with '{key[7:15]}': write more digits$"):
@@ -558,18 +558,18 @@ def test_a_pin_has_its_moment_and_none_says_so_in_the_trail(home_dir: str) -> No
     with pytest.raises(StoreError) as told:
         pins.pin(home_dir, KEY)
 
-    rows = [(row["event"], row.get("level")) for row in contents.trail_rows(home_dir)]
+    rows = [(row["event"], row.get("level")) for row in contents.store_event_rows(home_dir)]
     assert rows == [("put", None), ("pin", "soft"), ("pin", "none")]
     assert str(told.value) == (
         f"{KEY} is not in the store: it was pruned, forgotten or never stored"
     )
-    assert not os.path.exists(layout.file_path(home_dir, KEY[7:], "pin"))
+    assert not os.path.exists(layout.stored_path(home_dir, KEY[7:], "pin"))
 
 
 def test_a_reason_that_is_no_text_is_none(home_dir: str) -> None:
     """The level and the moment hold all the same."""
     key = stored(home_dir, text(1))
-    path = Path(layout.file_path(home_dir, key[7:], "pin"))
+    path = Path(layout.stored_path(home_dir, key[7:], "pin"))
     path.write_text('{"v":1,"level":"soft","reason":7,"at":5.5}')
 
     assert pins.read_pin(home_dir, key[7:]) == ("soft", None, 5.5)

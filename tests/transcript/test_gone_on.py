@@ -143,4 +143,4 @@ def test_a_line_in_the_second_session_is_recalled_from_the_first(
     assert layout.short_key(key).encode() in Path(second).read_bytes()
 
     assert originals.put_back_into_store(home_dir, layout.short_key(key))
-    assert contents.get(home_dir, key) == bulk.encode()
+    assert contents.read_content(home_dir, key) == bulk.encode()

@@ -62,12 +62,12 @@ def load(home_dir: str, session_id: str) -> Budget:
             budget.items.setdefault(item["id"], item)
         named = budget.items.get(str(line.get("id")))
         if named is not None:
-            _apply_line(budget, named, line)
+            _apply_line_to_item(budget, named, line)
     del budget.log[:-LOG_ENTRIES]
     return budget
 
 
-def _apply_line(budget: Budget, item: dict[str, Any], line: dict[str, Any]) -> None:
+def _apply_line_to_item(budget: Budget, item: dict[str, Any], line: dict[str, Any]) -> None:
     """Carry out what a line says about an item; one that is pinned is not evicted."""
     action = line.get("do")
     if action in ("pin", "unpin"):

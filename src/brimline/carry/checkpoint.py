@@ -202,5 +202,5 @@ def _why_not_as_written(home_dir: str, folder: str, texts: dict[str, str], kept:
         if entry["key"]:
             from brimline.store import contents
 
-            contents.get(home_dir, entry["key"])  # raises where its content is not what it was
+            contents.read_content(home_dir, entry["key"])  # raises where it is not what it was
     return ""

@@ -184,7 +184,8 @@ class Player:
             return self._call_tool("Bash", {"command": step.label}, _LOG)
         if step.kind == "recall":
             first = _FAULTY_BATCH
-            rows = contents.get(self.home_dir, contents.resolve_key(self.home_dir, contents.LAST))
+            key = contents.resolve_key(self.home_dir, contents.LAST)
+            rows = contents.read_content(self.home_dir, key)
             text = b"\n".join(rows.split(b"\n")[first - 1 : first + 4]).decode()
             command = f"brimline store get last --lines {first}:{first + 4}"
             return self._call_tool("Bash", {"command": command}, text)[0], f"$ {command}\n{text}"

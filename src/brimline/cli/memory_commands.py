@@ -199,11 +199,8 @@ def index_command(rebuild: bool, as_json: bool) -> None:
     _print_note_if_search_was_renewed()
     if not vectors.load_table():
         output.print_note(vectors.no_vectors_text())
-    total = sum(
-        hits.open_memory(home_dir)
-        .run_on_database(overview.count_entries_by_kind)["entries"]
-        .values()
-    )
+    counts = hits.open_memory(home_dir).run_on_database(overview.count_entries_by_kind)
+    total = sum(counts["entries"].values())
     told = f"{_entry_count_text(done.added)} added, {total:,} in all."
     output.answer(done._asdict(), told, as_json=as_json)
 

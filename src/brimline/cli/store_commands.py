@@ -81,9 +81,10 @@ def get_command(key: str, lines: str | None, span: str | None, as_json: bool) ->
         if not originals.put_back_into_store(home_dir, key):
             raise
         full_key = contents.resolve_key(home_dir, key)
-    part = _chosen_lines_or_bytes(contents.get(home_dir, full_key), lines, span)
+    part = _chosen_lines_or_bytes(contents.read_content(home_dir, full_key), lines, span)
     if as_json:
-        document = {"key": full_key, "meta": contents.meta(home_dir, full_key), "bytes": len(part)}
+        known = contents.read_sidecar(home_dir, full_key)
+        document = {"key": full_key, "meta": known, "bytes": len(part)}
         output.answer(document | _text_or_base64_fields(part), "", as_json=True)
     elif sys.stdout.isatty():
         output.say(part.decode("utf-8", "replace").removesuffix("\n"))
@@ -268,7 +269,7 @@ def forget_command(keys: tuple[str, ...], yes: bool, as_json: bool) -> None:
     home_dir = _data_folder_of_readable_store()
     full_keys = [contents.resolve_key(home_dir, key) for key in keys]
     outputs = output.count_text(len(full_keys), "output")
-    held = sum(pins.read_pin(home_dir, layout.digest_of(key)) is not None for key in full_keys)
+    held = sum(pins.read_pin(home_dir, layout.digest_of_key(key)) is not None for key in full_keys)
     pinned = f"{held} of them pinned. " if held else ""
     output.ask_consent(f"{pinned}Delete {outputs} for good?", yes=yes)
     for key in full_keys:

@@ -19,7 +19,7 @@ _LOST_OF_LAST = 5
 _MILLION = 1_000_000
 
 
-def add_costs_and_losses(
+def fill_in_costs_and_losses(
     document: dict[str, Any],
     user_rows: Sequence[dict[str, Any]] = (),
     until: float | None = None,

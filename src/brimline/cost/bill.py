@@ -1,6 +1,6 @@
 """Dollars at list price, by session, day, project or model, from what requests used. Pure.
 
-    rows = bill.group_rows(spendings, ("day", "model"), user_rows)   # every group, newest first
+    rows = bill.bill_rows_by_group(spendings, ("day", "model"), user_rows)  # newest first
     document = bill.document(spendings, "day", user_rows)            # as `brimline cost --json`
 
 A row has the names it is grouped by, `dollars` (None where nobody knows a price), `is_assumed`
@@ -60,7 +60,7 @@ def bill_rows_by_group(
             names = {name: _NAMERS[name](spending, request) for name in by}
             key = tuple(names.values())
             group = groups.get(key) or groups.setdefault(key, _Group(names))
-            group.add(request, lookup(request.model), is_subagent=spending.is_subagent)
+            group.add_request(request, lookup(request.model), is_subagent=spending.is_subagent)
     ordered = sorted(groups.values(), key=lambda group: group.last_at, reverse=True)
     return [group.row() for group in ordered]
 
@@ -91,7 +91,7 @@ class _Group:
     first_at: float = 1e12
     last_at: float = 0.0
 
-    def add(self, request: Request, model: models.Model, *, is_subagent: bool) -> None:
+    def add_request(self, request: Request, model: models.Model, *, is_subagent: bool) -> None:
         dollars = dollars_of_request(request, model)
         self.requests += 1
         self.unpriced_requests += dollars is None

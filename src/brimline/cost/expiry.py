@@ -57,7 +57,7 @@ def decide(turn: Turn) -> Decision | None:
     model = models.lookup_model(cache.model, config.user_models(turn.home))
     text = expired_cache_text(cache, tokens, clock.now_s(), model)
     if turn.state.read_document(MOD_ALIVE):
-        left = tokens_if_compacted(turn.event.transcript, tokens, turn.values)
+        left = tokens_left_by_compaction(turn.event.transcript, tokens, turn.values)
         text += f" `/compact` first makes it about {left:,}." if left else ""
     return Decision(person_notes=(text,))
 
@@ -94,7 +94,7 @@ def expired_cache_text(cache: Cache, tokens: int, now: float, model: models.Mode
     return f"brimline: The cache of this session expired {since}: {written}."
 
 
-def tokens_if_compacted(transcript: str, tokens: int, settings: dict[str, Any]) -> int | None:
+def tokens_left_by_compaction(transcript: str, tokens: int, settings: dict[str, Any]) -> int | None:
     """What a compaction without a model would leave, to a thousand; None where it makes none.
 
     The share of the characters that would go is that of the messages' tokens; the client's own

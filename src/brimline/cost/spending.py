@@ -90,15 +90,15 @@ def read_spendings(
     is_changed = False
     for path in paths:
         stamp = _stamp_of_file(path)
-        if stamp is None or forgotten.has_nothing_new(gone, path):
+        if stamp is None or forgotten.is_forgotten_file(gone, path):
             continue
         if path not in current or current[path].stamp != stamp:
-            current[path] = _read_transcript(path, stamp, progress)
+            current[path] = _read_spending(path, stamp, progress)
             is_changed = True
-        wanted.append(_drop_forgotten_requests(current[path], gone))
+        wanted.append(_without_forgotten_requests(current[path], gone))
     if is_changed:
         _save_spendings(home_dir, current.values())
-    return _drop_repeated_requests(wanted)
+    return _without_repeated_requests(wanted)
 
 
 def read_session_spendings(path: str) -> list[Spending]:
@@ -111,7 +111,7 @@ def read_session_spendings(path: str) -> list[Spending]:
     inside = glob.glob(f"{own}/subagents/*.jsonl")
     beside = glob.glob(f"{folder}/agent-*.jsonl")  # as older clients have them
     files = [file for file in (path, *inside, *beside) if _stamp_of_file(file)]
-    return _drop_repeated_requests([_read_transcript(file, [], None) for file in files])
+    return _without_repeated_requests([_read_spending(file, [], None) for file in files])
 
 
 def forget(home_dir: str, session_ids: Iterable[str]) -> None:
@@ -126,7 +126,7 @@ def forget(home_dir: str, session_ids: Iterable[str]) -> None:
         _save_spendings(home_dir, left)
 
 
-def _drop_repeated_requests(spendings: list[Spending]) -> list[Spending]:
+def _without_repeated_requests(spendings: list[Spending]) -> list[Spending]:
     """Leave out requests that are there again: forks and kept rows are copies with the same ids."""
     seen: set[str] = set()
     distinct = []
@@ -137,14 +137,14 @@ def _drop_repeated_requests(spendings: list[Spending]) -> list[Spending]:
     return distinct
 
 
-def _drop_forgotten_requests(spending: Spending, gone: dict[str, dict[str, Any]]) -> Spending:
+def _without_forgotten_requests(spending: Spending, gone: dict[str, dict[str, Any]]) -> Spending:
     """Leave out what the user had forgotten."""
     since = gone.get(spending.session_id, {"at": 0.0})["at"]
     later = [request for request in spending.requests if request.at >= since]
     return spending._replace(requests=later)
 
 
-def _read_transcript(path: str, stamp: list[int], progress: Progress) -> Spending:
+def _read_spending(path: str, stamp: list[int], progress: Progress) -> Spending:
     """Read one transcript; the last row of a reply has its full figures."""
     requests: dict[str, Request] = {}
     first: dict[str, Any] = {}
@@ -161,23 +161,23 @@ def _read_transcript(path: str, stamp: list[int], progress: Progress) -> Spendin
     return Spending(
         path=path,
         stamp=stamp,
-        session_id=_session_of(path, first),
+        session_id=_session_id_of_transcript(path, first),
         project=row.cwd_of(first) or "",
-        is_subagent=_is_subagent(path),
+        is_subagent=_is_subagent_file(path),
         is_fork=is_fork,
         requests=list(requests.values()),
     )
 
 
-def _session_of(path: str, first: dict[str, Any]) -> str:
+def _session_id_of_transcript(path: str, first: dict[str, Any]) -> str:
     """The session that a transcript is part of; older clients keep subagents beside it."""
     folder = os.path.dirname(path)
     if os.path.basename(folder) == "subagents":
         return os.path.basename(os.path.dirname(folder))
-    return (row.session_id_in(first) or "") if _is_subagent(path) else find.session_id_of(path)
+    return (row.session_id_in(first) or "") if _is_subagent_file(path) else find.session_id_of(path)
 
 
-def _is_subagent(path: str) -> bool:
+def _is_subagent_file(path: str) -> bool:
     return os.path.basename(path).startswith("agent-")
 
 

@@ -92,7 +92,7 @@ class Index:
         """Drop the sessions that are gone; those to read with their stamps, the newest first."""
         forgot = forgotten.line_by_session(self.home_dir)
         files = [
-            path for path in find.all_transcripts() if not forgotten.has_nothing_new(forgot, path)
+            path for path in find.all_transcripts() if not forgotten.is_forgotten_file(forgot, path)
         ]
         stamps = {path: change_stamp_of_session(self.home_dir, path) for path in files}
         rows = base.execute("SELECT path, stamp FROM sessions").fetchall()

@@ -204,7 +204,7 @@ def story_without_readings(
     Raises:
         SessionError: its file cannot be read.
     """
-    spooled = history.read_spool(home_dir, find.session_id_of(path))
+    spooled = history.read_spooled_events(home_dir, find.session_id_of(path))
     reader, rows = _Reader(path, figures.gateway_edit_reasons(spooled)), 0
     try:
         reader.story.size_bytes = os.path.getsize(path)
@@ -225,7 +225,9 @@ def story_without_readings(
     name = story.kept_as = state.session_id
     story.figures = history.read_session(home_dir, name, [path], lines).figures
     story.saved = savings.saved_by_session(home_dir, name)
-    story.events = [_fields_of_expected_type(line) for line in history.read_spool(home_dir, name)]
+    story.events = [
+        _fields_of_expected_type(line) for line in history.read_spooled_events(home_dir, name)
+    ]
     story.now = reading.make_reading_of_scan(last, story.scan, state, policy_of(story.project))
     if snapshot := state.snapshot():
         story.cost_usd = snapshot.cost_usd

@@ -233,7 +233,9 @@ class Dashboard:
             moment=moment,
             label=pages.summary_line_of_request(moment),
             rows=pages.new_items_and_text_by_row(record, moment),
-            replaced=[(*one, contents.meta(self.home_dir, one[1])) for one in moment.replaced],
+            replaced=[
+                (*one, contents.read_sidecar(self.home_dir, one[1])) for one in moment.replaced
+            ],
         )
 
     def overall_page(self, request: Request) -> Response:
@@ -252,11 +254,11 @@ class Dashboard:
     def output_page(self, request: Request) -> Response:
         """One stored output."""
         key = contents.resolve_key(self.home_dir, request.path_params["digest"])
-        data = contents.get(self.home_dir, key, touch=False)
+        data = contents.read_content(self.home_dir, key, touch=False)
         values: dict[str, Any] = {"key": key, "size": len(data)}
         values["text"] = data[: pages.MOST_CHARACTERS].decode("utf-8", "replace")
-        values["about"] = contents.meta(self.home_dir, key)
-        pin = layout.file_path(self.home_dir, layout.digest_of(key), "pin")
+        values["about"] = contents.read_sidecar(self.home_dir, key)
+        pin = layout.stored_path(self.home_dir, layout.digest_of_key(key), "pin")
         values["is_pinned"] = os.path.exists(pin)
         return self._render("output.html", f"Output {key[7:15]}", **values)
 

@@ -57,7 +57,7 @@ def post_compact(turn: Turn) -> None:
     state.remember_compaction(file_size(event.transcript))
     turn.spool_event(event.name, trigger=event.trigger, summary_characters=len(event.summary))
     if not state.moved_out_just_now():
-        learned.note_compaction(turn.home, state, event.trigger)
+        learned.record_automatic_compaction(turn.home, state, event.trigger)
 
 
 def tidy(turn: Turn, _until: float) -> None:
@@ -69,7 +69,7 @@ def tidy(turn: Turn, _until: float) -> None:
     from brimline.gauge import forecast
     from brimline.state import history, learned
 
-    document: dict[str, Any] = {"points": learned.learned_points(turn.home)}
+    document: dict[str, Any] = {"points": learned.learned_points_by_key(turn.home)}
     segments = history.occupancies_by_recent_segment(turn.home)
     if segments:
         document["growth"] = forecast.log_speed_statistics_by_generation(

@@ -160,7 +160,7 @@ def _record_refused_load(turn: Turn, load: Load, reason: str) -> None:
     turn.spool_event("Blocked", blocked=True, tool=load.tool, subject=load.label)
     session, figures = turn.state.session_id, turn.reading.recorded_figures()
     fields = {"kind": "block", "subject": load.label, "reason": reason}
-    turn.attempt("audit", logs.record_pressure, turn.home, session, figures, fields)
+    turn.attempt("audit", logs.record_in_audit, turn.home, session, figures, fields)
 
 
 def _claim_advice_in_bucket(state: SessionState, bucket: int, band: int) -> bool:

@@ -70,5 +70,5 @@ def post_compact(turn: Turn) -> None:
         from brimline.guard import ceiling
 
         ceiling.forget_advice_in_buckets_above(turn.state)
-    for level in turn.state.spoken_levels():
+    for level in turn.state.offsets_of_spoken_levels():
         turn.state.release_level(level)

@@ -40,7 +40,7 @@ def _announce_tier_if_due(turn: Turn) -> Decision | None:
     """Announce the tier a reading is in, unless that was done and is not to be repeated."""
     preset, reading = turn.policy.preset, turn.reading
     lasting = preset["persistent"] and reading.tier == reading.tier_count > 1
-    if lasting and not turn.state.claim_request(reading.offset):
+    if lasting and not turn.state.claim_speaking_for_request(reading.offset):
         return None  # a parallel call of the same request has spoken
     won = _claim_tier_and_those_below(turn)
     if won:
@@ -101,7 +101,7 @@ def _release_tiers_that_were_left(turn: Turn) -> None:
     at = reading_position_in_unit(reading, unit)
     if at is None:
         return
-    for level, offset in turn.state.spoken_levels().items():
+    for level, offset in turn.state.offsets_of_spoken_levels().items():
         if level <= (reading.tier or 0):
             continue
         left = is_position_clearly_below_tier(
@@ -132,7 +132,7 @@ def _record_tier_and_save_checkpoint(turn: Turn) -> None:
     turn.spool_event("Announced", spoke=level)
     fields = {"kind": "escalation", "level": level}
     turn.attempt(
-        "audit", logs.record_pressure, turn.home, session, reading.recorded_figures(), fields
+        "audit", logs.record_in_audit, turn.home, session, reading.recorded_figures(), fields
     )
     # At the end of a turn the person is told as it is.
     if MOD_ALIVE in turn.state.names and turn.event.name != "Stop":

@@ -97,7 +97,7 @@ def _check_store(home_dir: str, project_dir: str) -> list[Said]:
         return []
     try:
         layout.refuse_newer_format(home_dir)
-        kept = contents.blobs(home_dir)
+        kept = contents.list_blobs(home_dir)
     except (StoreError, OSError) as error:
         return [("store-unreadable", {"problem": error})]
     limit_mb = config.load(home_dir, project_dir).values["store.max_mb"]
@@ -107,7 +107,7 @@ def _check_store(home_dir: str, project_dir: str) -> list[Said]:
     said["outputs"] = output.count_text(len(kept), "output")
     if used_mb <= limit_mb:
         return [("store", said)]
-    moved = [blob for blob in kept if contents.meta(home_dir, blob.key).get("moved_out")]
+    moved = [blob for blob in kept if contents.read_sidecar(home_dir, blob.key).get("moved_out")]
     said["moved"] = f"{sum(blob.disk_bytes for blob in moved) / retention.MEGABYTE:,.1f}"
     return [("store-full", said)]
 

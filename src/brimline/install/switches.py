@@ -148,7 +148,7 @@ def init(force: bool, as_json: bool) -> None:
     from brimline.scout import reads
 
     path = reads.write_ignore_file(os.getcwd(), force=force)
-    lines = [pattern.text for pattern in reads.load_ignored(os.getcwd()).patterns]
+    lines = [pattern.text for pattern in reads.load_ignore_patterns(os.getcwd()).patterns]
     text = f"Wrote {path} with {len(lines)} patterns. Edit it to taste."
     output.answer({"file": path, "patterns": lines}, text, as_json=as_json)
 
@@ -170,7 +170,7 @@ def _switch_scout(*, enabled: bool, as_json: bool) -> None:
         plan = parts.Settings(path, home_dir, project_dir, renewed).install(do=True)
         changed += [change.path for change in plan.files]
     state = "on" if enabled else "off"
-    problem = reads.load_ignored(project_dir).problem
+    problem = reads.load_ignore_patterns(project_dir).problem
     report = {"scout": state, "settings": changed, "problem": problem or None}
     text = f"The scout is {state} in new sessions ({', '.join(wired)}). {problem}".rstrip()
     output.answer(report, text, as_json=as_json)

@@ -73,7 +73,7 @@ def answer(home_dir: str, project_dir: str, arguments: dict[str, Any]) -> str:
         number = int(said[1])
         return remembered.entry_text(home_dir, project_dir, number, everywhere=call.everywhere)
     key = _resolve_key(home_dir, call.key.strip(_AROUND).rstrip(".…"))
-    meta = contents.meta(home_dir, key)
+    meta = contents.read_sidecar(home_dir, key)
     if not call.everywhere and not _is_output_of_project(home_dir, key, meta, project_dir):
         raise StoreError(
             f"{layout.short_key(key)} was not stored by a session of this project: add "
@@ -115,12 +115,12 @@ def _resolve_key(home_dir: str, text: str) -> str:
 
 
 def _text_on_why_key_is_gone(home_dir: str, text: str) -> str | None:
-    """What became of a key that is in the trail but not in the store."""
+    """What became of a key that is among its events but not in the store."""
     start = text.lower().removeprefix(layout.PREFIX)
     if not layout.is_hex(start) or len(start) < layout.SHORTEST_PREFIX:
         return None
     whole = layout.PREFIX + start
-    trail = contents.trail_rows(home_dir)
+    trail = contents.store_event_rows(home_dir)
     told = [line for line in trail if str(line.get("key")).startswith(whole)]
     how = _REMOVED.get(told[-1].get("event", "")) if told else None
     if how is None or contents.digests_starting_with(home_dir, start):
@@ -134,7 +134,7 @@ def _is_output_of_project(home_dir: str, key: str, known: dict[str, Any], projec
     project = stored.real_folder(project_dir)
     if stored.is_within(known.get("cwd"), project):
         return True
-    sessions = {known.get("session"), *contents.sessions_of_keys(home_dir).get(key, {})}
+    sessions = {known.get("session"), *contents.sessions_by_key(home_dir).get(key, {})}
     folders = {paths.project_transcripts_dir(folder) for folder in (project_dir, project)}
     return any(
         name == io.env("CLAUDE_CODE_SESSION_ID")
@@ -145,7 +145,7 @@ def _is_output_of_project(home_dir: str, key: str, known: dict[str, Any], projec
 
 
 def _output_text(home_dir: str, key: str, meta: dict[str, Any], call: Asked) -> str:
-    data = contents.get(home_dir, key)
+    data = contents.read_content(home_dir, key)
     name = _key_and_origin_text(key, meta)
     if stored.is_binary(data):
         remedy = f"`brimline store get {layout.short_key(key)} > FILE` saves it"
@@ -251,7 +251,7 @@ def _rows_that_fit(rows: Iterable[str], room: int = ROOM) -> list[str]:
 def _hit_text(hit: Hit, home_dir: str, wanted: list[str]) -> str:
     document = hit.document
     key = layout.PREFIX + document.ref
-    described = contents.meta(home_dir, key)
+    described = contents.read_sidecar(home_dir, key)
     parts, made = [_key_and_origin_text(key, described)], described.get("created")
     if isinstance(made, int | float) and 0 < made < _LATEST:
         parts.append(minute_text(clock.format_utc(made)))

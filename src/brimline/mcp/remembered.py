@@ -81,9 +81,7 @@ def entry_text(home_dir: str, project_dir: str, number: int, *, everywhere: bool
     Raises:
         StoreError: there is none, or it is another project's.
     """
-    found = _open_memory(home_dir).run_on_database(
-        lambda connection: turns.entries_around(connection, number)
-    )
+    found = _open_memory(home_dir).run_on_database(lambda base: turns.entries_around(base, number))
     other, at = _elsewhere.get(number, (None, 0.0))
     if other and time.monotonic() < at + _KEPT_S:
         found, everywhere = [other], True

@@ -153,7 +153,7 @@ def session_files_to_index(home_dir: str) -> Iterator[str]:
     gone = forgotten.line_by_session(home_dir)
     for path in find.files_beginning_with():
         is_agent = os.path.basename(path).startswith("agent-")
-        if not is_agent and not forgotten.has_nothing_new(gone, path):
+        if not is_agent and not forgotten.is_forgotten_file(gone, path):
             yield path
 
 

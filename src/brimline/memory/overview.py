@@ -15,10 +15,8 @@ if TYPE_CHECKING:
 
 def topics_document(folder: str) -> dict[str, Any]:
     """The topics of a project."""
-    return {
-        "folder": folder,
-        "topics": [topic_document(topic) for topic in hot.read_topics(folder)],
-    }
+    topics = [topic_document(topic) for topic in hot.read_topics(folder)]
+    return {"folder": folder, "topics": topics}
 
 
 def topic_document(topic: hot.Topic) -> dict[str, Any]:

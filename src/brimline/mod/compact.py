@@ -198,11 +198,11 @@ class _Mover:
         preview = stub.parse_reference(text) if text.startswith(stub.BEGINNINGS) else None
         if preview is None:
             return None
-        about = contents.meta(self.home_dir, preview.key)
+        about = contents.read_sidecar(self.home_dir, preview.key)
         source = str(about.get("source") or "")[: clienttools.LONGEST_SUBJECT]
         if about.get("tool") != call.tool or source not in ("", call.subject):
             return None
-        is_there = layout.mark_as_used(self.home_dir, layout.digest_of(preview.key))
+        is_there = layout.mark_as_used(self.home_dir, layout.digest_of_key(preview.key))
         return (preview.key, preview.content_bytes or len(text)) if is_there else None
 
     def _store(self, data: bytes, call: Call) -> str | None:

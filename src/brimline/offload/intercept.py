@@ -182,7 +182,7 @@ class _Arrival:
         stored = stub.Stub(key, size, lines, result.exit_code, tool=self.tool, source=source)
         also = ["Read takes offset and limit."] if is_file else []
         also += ["The same call again shows all of it once."] if self.may_repeat else []
-        rest = stub.how_to_get_the_rest(key, _command_starting_brimline(self.turn.home), *also)
+        rest = stub.how_to_get_the_rest_text(key, _command_starting_brimline(self.turn.home), *also)
         return preview.reference_with_preview_text(stored, result.note, shown, rest)
 
 

@@ -129,10 +129,10 @@ def contents_recalled_by_call(
     for name, wanted in judge.recalls_asked_by_call(tool, tool_input) or ():
         try:
             key = contents.resolve_key(home_dir, name)
-            meta = contents.meta(home_dir, key)
+            meta = contents.read_sidecar(home_dir, key)
             # Where exactly the client cuts is its own affair, so no line of a beginning counts.
             is_compared = not is_cut and (meta.get("bytes") or 0) <= _LARGEST_COMPARED_BYTES
-            raw = contents.get(home_dir, key, touch=False) if is_compared else b""
+            raw = contents.read_content(home_dir, key, touch=False) if is_compared else b""
         except (BrimlineError, OSError):
             continue  # not a key, or no longer there
         lines = _shown_line_range(raw.decode("utf-8", "replace"), shown, wanted) if raw else None

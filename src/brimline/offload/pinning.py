@@ -85,7 +85,7 @@ def _key_of_result_or_store_it(text: str, sessions: set[str | None], turn: Turn)
         return _key_in_recall_header(text, home_dir)
     reference = stub.parse_reference(text[:1_000]) if "sha256:" in text[:1_000] else None
     if reference:
-        storing = contents.sessions_of_keys(home_dir).get(reference.key, {})
+        storing = contents.sessions_by_key(home_dir).get(reference.key, {})
         if not sessions.isdisjoint(storing):
             return reference.key
     content = text.encode("utf-8", "surrogatepass")
@@ -94,7 +94,7 @@ def _key_of_result_or_store_it(text: str, sessions: set[str | None], turn: Turn)
     # The client takes the last line break off what a command prints.
     for original in (content, content + b"\n"):
         key = layout.PREFIX + put.sha256(original)
-        if contents.digests_starting_with(home_dir, layout.digest_of(key)):
+        if contents.digests_starting_with(home_dir, layout.digest_of_key(key)):
             return key
     return put.put(home_dir, content, {"session": turn.state.session_id})
 
@@ -141,7 +141,7 @@ def _pin_each_result(home_dir: str, wanted: dict[str, pins.Directive]) -> None:
 
 
 def _pin_and_say_what_was_done(home_dir: str, key: str, directive: pins.Directive) -> str:
-    held = pins.pin_level_of(home_dir, layout.digest_of(key))
+    held = pins.pin_level_of(home_dir, layout.digest_of_key(key))
     if directive.level != pins.NONE and pins.level_rank(held) > pins.level_rank(directive.level):
         return f"brimline: {layout.short_key(key)} stays pinned ({held}); /brim:unpin lets it go."
     try:

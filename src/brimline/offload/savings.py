@@ -67,7 +67,7 @@ def _spool_rows_or_empty(home_dir: str, session_id: str) -> list[dict[str, Any]]
     from brimline.state import history
 
     try:
-        return history.read_spool(home_dir, session_id)
+        return history.read_spooled_events(home_dir, session_id)
     except OSError:  # it cannot be read, which a note says
         return []
 

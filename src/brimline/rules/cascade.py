@@ -18,11 +18,7 @@ from brimline import patterns
 from brimline.errors import reason
 from brimline.fast import io, paths
 from brimline.foreign import flatten
-from brimline.rules.lines import (
-    imports_in_lines,
-    parse_front_matter_and_lines,
-    text_shown_by_client,
-)
+from brimline.rules.lines import imports_in_lines, parse_front_and_lines, text_shown_by_client
 from brimline.settings import clientsettings
 
 if TYPE_CHECKING:
@@ -267,7 +263,7 @@ class _Walk:
 
     def _keep_source_if_in_scope(self, source: Source, text: str, scope_base: str = "") -> Source:
         """Keep a text if it is in scope; the `paths:` of a rule file begin at `scope_base`."""
-        front, lines = parse_front_matter_and_lines(text)
+        front, lines = parse_front_and_lines(text)
         source = source._replace(lines=tuple(lines), text=text_shown_by_client(lines))
         source = _source_with_paths_of_front(source, front) if scope_base else source
         if self.all_scopes or not source.patterns or self._matches_active_path(source, scope_base):

@@ -49,7 +49,7 @@ class Import(NamedTuple):
     """Absolute, not resolved."""
 
 
-def parse_front_matter_and_lines(text: str) -> tuple[list[str], list[Line]]:
+def parse_front_and_lines(text: str) -> tuple[list[str], list[Line]]:
     """The front matter of a text, and its other lines."""
     rows = text.split("\n")
     ends = [at for at, row in enumerate(rows) if row.rstrip() == "---"][:2]

@@ -88,7 +88,7 @@ class _Scene:
         root = os.path.normpath(project_dir)
         self.roots = tuple(dict.fromkeys((root, os.path.realpath(root))))
         self.cwd = cwd
-        self.ignored: Ignored = load_ignored(root)
+        self.ignored: Ignored = load_ignore_patterns(root)
 
     def find_unwanted_reads(self, tool_name: str, tool_input: dict[str, Any]) -> Iterator[Finding]:
         """Find what a call reads that it had better not."""
@@ -97,14 +97,14 @@ class _Scene:
         if tool_name == "Read" and values.get("file_path"):
             yield from self.find_ignored_path(values["file_path"])
         elif tool_name == "Grep":
-            yield from self._examine_search(path, values.get("glob", "")[:_LONGEST_PATH])
+            yield from self._find_ignored_in_search(path, values.get("glob", "")[:_LONGEST_PATH])
         elif tool_name == "Glob" and pattern:
             yield from self.find_ignored_path(pattern, path)
             yield from self._find_broad_glob(pattern, path)
         elif tool_name == "Bash":
-            yield from self._examine_command_line(values.get("command", ""))
+            yield from self._find_ignored_in_command_line(values.get("command", ""))
 
-    def _examine_search(self, path: str, globs: str) -> Iterator[Finding]:
+    def _find_ignored_in_search(self, path: str, globs: str) -> Iterator[Finding]:
         """Find it in a search, by its folder or its globs."""
         yield from self.find_ignored_path(path or ".")
         for glob in globs.split() if "{" in globs else globs.replace(",", " ").split():
@@ -130,8 +130,8 @@ class _Scene:
         shown = [name for name in sorted(some) if not name.startswith(".")]
         return [n for n in shown if not self.ignored.pattern_naming(n, folder=True)][:_MOST_FOLDERS]
 
-    def _examine_command_line(self, line: str) -> Iterator[Finding]:
-        commands = [command for command in shell.split_commands(line) if _output_is_shown(command)]
+    def _find_ignored_in_command_line(self, line: str) -> Iterator[Finding]:
+        commands = [command for command in shell.split_commands(line) if _is_output_shown(command)]
         for at, command in enumerate(commands):
             operands = _words_that_may_be_paths(command)
             if command.program in ("cd", "pushd"):
@@ -166,7 +166,7 @@ class _Scene:
         return path[len(roots[0]) + 1 :] if roots else ""
 
 
-def _output_is_shown(command: shell.Command) -> bool:
+def _is_output_shown(command: shell.Command) -> bool:
     """Tell whether what a program prints is shown: not where it goes to a file."""
     targets = [operator for operator, _ in command.redirections if ">" in operator]
     return bool(command.program) and all(operator.startswith("2") for operator in targets)
@@ -230,7 +230,7 @@ class Ignored(NamedTuple):
         return decisive
 
 
-def load_ignored(project_dir: str) -> Ignored:
+def load_ignore_patterns(project_dir: str) -> Ignored:
     """Load what is in force for a project; the defaults without a usable file."""
     folder = project_dir.rstrip("/")
     name = next((each for each in IGNORE_FILES if os.path.lexists(f"{folder}/{each}")), None)
@@ -253,7 +253,7 @@ def write_ignore_file(project_dir: str, *, force: bool = False) -> str:
     path = f"{project_dir.rstrip('/')}/{IGNORE_FILE}"
     if os.path.lexists(path) and not force:
         raise ConfigError(f"{path} is there already; --force replaces it")
-    ignored = load_ignored(project_dir)
+    ignored = load_ignore_patterns(project_dir)
     carried = [pattern.text for pattern in ignored.patterns]
     lines = DEFAULTS if ignored.file in (None, IGNORE_FILE) else carried
     try:

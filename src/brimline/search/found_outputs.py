@@ -58,7 +58,7 @@ def text(document: dict[str, Any]) -> str:
     """The outputs for a person; empty where there are none."""
     told = []
     for row in document["outputs"]:
-        head = f"{listing.digits_to_type(row['key'])}  {output.one_line(row['title'])}"
+        head = f"{listing.short_digits_of_key(row['key'])}  {output.one_line(row['title'])}"
         told.append("\n  ".join([head, *row["lines"]]))
     return "\n".join(told)
 

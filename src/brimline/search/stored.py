@@ -203,7 +203,7 @@ def forget(home_dir: str, keys: Iterable[str]) -> None:
     Raises:
         StoreError: the file cannot be written.
     """
-    digests, place = [layout.digest_of(key) for key in keys], search_folder(home_dir)
+    digests, place = [layout.digest_of_key(key) for key in keys], search_folder(home_dir)
     if digests and os.path.isdir(place):
         erase = functools.partial(documents.erase_documents, source=SOURCE, refs=digests)
         documents.run_on_database(place, erase, in_memory=False)
@@ -225,7 +225,7 @@ def is_within(cwd: object, project: str) -> bool:
 
 def _digests_also_stored_in_project(home_dir: str, project: str) -> list[str]:
     """What another project had stored before this one did, by digest."""
-    told = [line for line in contents.trail_rows(home_dir) if line.get("cwd")]
+    told = [line for line in contents.store_event_rows(home_dir) if line.get("cwd")]
     inside = {cwd for cwd in {str(line["cwd"]) for line in told} if is_within(cwd, project)}
     keys = {str(line.get("key")) for line in told if line["cwd"] in inside}
     return [key.removeprefix(layout.PREFIX) for key in keys]
@@ -233,7 +233,7 @@ def _digests_also_stored_in_project(home_dir: str, project: str) -> list[str]:
 
 def _index_new_outputs(connection: sqlite3.Connection, home_dir: str, until: float) -> int:
     """Bring the index up to date; returns how many outputs the time did not suffice for."""
-    blobs = sorted(contents.blobs(home_dir), key=lambda blob: blob.used_ns, reverse=True)
+    blobs = sorted(contents.list_blobs(home_dir), key=lambda blob: blob.used_ns, reverse=True)
     known = documents.document_states_by_ref(connection, SOURCE)
     documents.remove_documents(connection, SOURCE, known.keys() - {blob.digest for blob in blobs})
     # A damaged one may have been stored again meanwhile.
@@ -255,7 +255,7 @@ def _index_batch(connection: sqlite3.Connection, home_dir: str, batch: list[Docu
     documents.add_documents(connection, batch)
     # Whoever forgets an output takes it out of here after that. So either we see that it is gone,
     # or what we wrote is taken out.
-    gone = [one.ref for one in batch if not os.path.lexists(layout.file_path(home_dir, one.ref))]
+    gone = [one.ref for one in batch if not os.path.lexists(layout.stored_path(home_dir, one.ref))]
     if gone:
         documents.erase_documents(connection, SOURCE, gone)
     if batch and documents.used_bytes_of_database(connection) > LARGEST_BYTES:
@@ -269,10 +269,10 @@ def _index_batch(connection: sqlite3.Connection, home_dir: str, batch: list[Docu
 
 def _document_of_stored_output(home_dir: str, digest: str) -> Document:
     key = layout.PREFIX + digest
-    known = contents.meta(home_dir, key)
+    known = contents.read_sidecar(home_dir, key)
     state, text = WHOLE, ""
     try:
-        data = contents.get(home_dir, key, touch=False)
+        data = contents.read_content(home_dir, key, touch=False)
     except StoreError:
         state = DAMAGED
     else:

@@ -382,6 +382,6 @@ class _PurgedCopy:
             if parent in dropped and name not in dropped:
                 raise RewriteError("the copy is not sound: nothing was changed; please report this")
         for key in self._keys:
-            if contents.content_bytes(self._home_dir, layout.digest_of(key)) is None:
+            if contents.length_of_content(self._home_dir, layout.digest_of_key(key)) is None:
                 told = f"{key} did not arrive in the store: nothing was changed, try again"
                 raise RewriteError(told)

@@ -111,7 +111,7 @@ def _answer_history(turn: Turn, arguments: str, _watch: Watch) -> str:
         turn.home, lookback.transcripts_to_take_in(None), until=until
     )
     document = lookback.document(turn.home, savings.document, compactions=bool(arguments))
-    aftermath.add_costs_and_losses(document, config.user_models(turn.home), until)
+    aftermath.fill_in_costs_and_losses(document, config.user_models(turn.home), until)
     notes = [f"note: {note}" for note in [*notes, *document["notes"]]]
     return "\n".join([aftermath.text(document), *notes])
 
@@ -122,7 +122,7 @@ def _answer_recall(turn: Turn, arguments: str, _watch: Watch) -> str:
     if _KEY.fullmatch(arguments):
         layout.refuse_newer_format(turn.home)
         key = contents.resolve_key(turn.home, arguments)
-        return contents.get(turn.home, key).decode("utf-8", "replace").removesuffix("\n")
+        return contents.read_content(turn.home, key).decode("utf-8", "replace").removesuffix("\n")
     from brimline.memory import hits
     from brimline.search import found_outputs
 

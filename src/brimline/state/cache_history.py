@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from brimline import clock, output
 from brimline.state import figures
-from brimline.state.history import read_spool
+from brimline.state.history import read_spooled_events
 from brimline.transcript import caching, find
 
 if TYPE_CHECKING:
@@ -36,15 +36,15 @@ def document(
     sessions = []
     for path in transcripts:
         with contextlib.suppress(OSError):  # the others are shown
-            sessions.append(_cache_figures(home_dir, path, progress))
+            sessions.append(_cache_figures_of_session(home_dir, path, progress))
     return {"sessions": [session for session in sessions if session["requests"]]}
 
 
-def _cache_figures(
+def _cache_figures_of_session(
     home_dir: str, path: str, progress: Callable[[int], None] | None
 ) -> dict[str, Any]:
     name = find.session_id_of(path)
-    lines = read_spool(home_dir, name)
+    lines = read_spooled_events(home_dir, name)
     cache = caching.scan_cache(path, figures.gateway_edit_reasons(lines), progress)
     saved, rewritten = figures.gateway_saved_and_rewritten(lines)
     return {

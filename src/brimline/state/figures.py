@@ -1,7 +1,7 @@
 """What a session adds up to: turns, growth, compactions, what was said and refused. Pure.
 
 Requests and compactions come from its transcript, the rest from its events: lines of its spool, as
-dicts with what `sound` leaves of them. Without a transcript the events tell of those too.
+dicts with what `fields_of_right_type` leaves. Without a transcript the events tell of those too.
 """
 
 from __future__ import annotations
@@ -116,19 +116,19 @@ class Figures:
         return [tokens for _, segment in self.segments for tokens in segment]
 
 
-def valid_fields(line: dict[str, Any]) -> Event:
+def fields_of_right_type(line: dict[str, Any]) -> Event:
     """The fields of a line that are of their kind."""
     found = {name: line[name] for name, kind in _KINDS.items() if type(line.get(name)) is kind}
     return found | {"at": float(line["at"])} | ({"blocked": True} if line.get("blocked") else {})
 
 
-def kept_events(events: Sequence[Event]) -> list[Event]:
+def events_worth_keeping(events: Sequence[Event]) -> list[Event]:
     """The events that tell more than a reading, and the last one."""
     told = [e for e in events[:-1] if e["event"] in _TOLD or "spoke" in e or "blocked" in e]
     return [*told, *events[-1:]]
 
 
-def measured_requests(events: Iterable[Event]) -> list[Request]:
+def requests_measured_by_hooks(events: Iterable[Event]) -> list[Request]:
     """The requests that hooks have measured; parallel hooks often take the same reading."""
     found: list[Request] = []
     seen: set[tuple[int | None, int]] = set()
@@ -143,11 +143,11 @@ def measured_requests(events: Iterable[Event]) -> list[Request]:
     return found
 
 
-def figures_of(
+def figures_of_session(
     events: Sequence[Event], requests: Sequence[Request], recorded: Iterable[Recorded]
 ) -> Figures:
     """The figures of a session, all in the order of time."""
-    found = Figures(compactions=_merge_with_recorded(_compactions_from_events(events), recorded))
+    found = Figures(compactions=_merge_compactions(_compactions_from_events(events), recorded))
     found.model = next((each.model for each in reversed(requests) if each.model), None)
     if events:
         found.first_at, found.last_at = events[0]["at"], events[-1]["at"]
@@ -217,28 +217,28 @@ def _add_requests(figures: Figures, requests: list[Request], parts: list[int]) -
     segments: dict[int, list[Request]] = {}
     for request, part in zip(requests, parts, strict=True):
         segment = segments.setdefault(part, [])
-        for turn in _turn_at(figures.turns, prompts, request.at):
+        for turn in _turns_under_way_at(figures.turns, prompts, request.at):
             turn.requests += 1
             turn.growth_tokens += max(0, request.tokens - segment[-1].tokens) if segment else 0
         segment.append(request)
-    _add_compactions(figures, prompts, segments)
+    _add_compactions_to_turns(figures, prompts, segments)
     figures.segments += [
         (segment[-1].model, [request.tokens for request in segment])
         for segment in segments.values()
     ]
 
 
-def _add_compactions(
+def _add_compactions_to_turns(
     figures: Figures, prompts: list[float], segments: dict[int, list[Request]]
 ) -> None:
     for number, compaction in enumerate(figures.compactions, 1):
-        for turn in _turn_at(figures.turns, prompts, compaction.begun_at):
+        for turn in _turns_under_way_at(figures.turns, prompts, compaction.begun_at):
             turn.compactions += 1
         if compaction.post_tokens is None and number in segments:
             compaction.post_tokens = segments[number][0].tokens
 
 
-def _turn_at(turns: list[Turn], prompts: list[float], at: float) -> list[Turn]:
+def _turns_under_way_at(turns: list[Turn], prompts: list[float], at: float) -> list[Turn]:
     """The turn that was under way; a prompt's own reading belongs to the one before it."""
     number = bisect_left(prompts, at) - 1
     return turns[number : number + 1] if number >= 0 else []
@@ -259,15 +259,15 @@ def _compactions_from_events(events: Iterable[Event]) -> list[Compaction]:
                 setattr(compactions[-1], field_name, event.get(field_name))
         is_end = name == "PostCompact" or event.get("source") == "compact"
         if name in ("PreCompact", MOVED_OUT) or (is_end and name not in missing):
-            compactions.append(_begin_compaction(event))
+            compactions.append(_compaction_of_first_event(event))
             missing = {"SessionStart", "PostCompact"}
         if is_end:
             missing.discard(name)
-            _end_compaction(compactions[-1], event)
+            _confirm_compaction(compactions[-1], event)
     return compactions
 
 
-def _begin_compaction(event: Event) -> Compaction:
+def _compaction_of_first_event(event: Event) -> Compaction:
     compaction = Compaction(event["at"], event["at"], event.get("trigger"))
     compaction.moved_out = event.get("results")
     compaction.freed_tokens = event.get("freed_tokens")
@@ -277,7 +277,7 @@ def _begin_compaction(event: Event) -> Compaction:
     return compaction
 
 
-def _end_compaction(compaction: Compaction, event: Event) -> None:
+def _confirm_compaction(compaction: Compaction, event: Event) -> None:
     compaction.confirmed, compaction.at = True, event["at"]
     compaction.trigger = compaction.trigger or event.get("trigger")
     if event.get("summary_characters") and compaction.moved_out is None:
@@ -285,7 +285,7 @@ def _end_compaction(compaction: Compaction, event: Event) -> None:
         compaction.summary_characters = event["summary_characters"]
 
 
-def _merge_with_recorded(own: list[Compaction], recorded: Iterable[Recorded]) -> list[Compaction]:
+def _merge_compactions(own: list[Compaction], recorded: Iterable[Recorded]) -> list[Compaction]:
     """Fill in from the transcript what hooks were not told, and add what they missed.
 
     Returns:
@@ -295,7 +295,7 @@ def _merge_with_recorded(own: list[Compaction], recorded: Iterable[Recorded]) ->
     # The same session may lie in two folders; rows without an id are each their own.
     for row in {row.uuid or number: row for number, row in enumerate(recorded)}.values():
         compaction = _compaction_at([one for one in own if one not in took_place], row.at or 0.0)
-        _fill_from_row(compaction, row)
+        _fill_compaction_from_row(compaction, row)
         took_place.append(compaction)
     took_place += [one for one in own if one.confirmed and one not in took_place]
     return sorted(took_place, key=lambda compaction: compaction.begun_at)
@@ -313,7 +313,7 @@ def _compaction_at(own: list[Compaction], at: float) -> Compaction:
     return (earlier[-1:] or near[:1] or [Compaction(at, at)])[0]
 
 
-def _fill_from_row(compaction: Compaction, row: Recorded) -> None:
+def _fill_compaction_from_row(compaction: Compaction, row: Recorded) -> None:
     compaction.confirmed, compaction.uuid = True, row.uuid
     compaction.trigger = compaction.trigger or row.trigger
     # The client counts the whole request; our own figure ends with an estimate.

@@ -48,7 +48,7 @@ def line_by_session(home_dir: str) -> dict[str, dict[str, Any]]:
     return {line["session"]: line for line in read_forgotten_lines(home_dir) if "session" in line}
 
 
-def has_nothing_new(gone: dict[str, dict[str, Any]], path: str) -> bool:
+def is_forgotten_file(gone: dict[str, dict[str, Any]], path: str) -> bool:
     """Whether a session's file has nothing new since the session was forgotten."""
     line = gone.get(find.session_id_of(path))
     return line is not None and find.modified_at(path) <= line["at"]

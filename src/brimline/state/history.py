@@ -20,7 +20,13 @@ from brimline.errors import StateError
 from brimline.fast import io, json, paths
 from brimline.hooks import table
 from brimline.state import forgotten
-from brimline.state.figures import Figures, figures_of, kept_events, measured_requests, valid_fields
+from brimline.state.figures import (
+    Figures,
+    events_worth_keeping,
+    fields_of_right_type,
+    figures_of_session,
+    requests_measured_by_hooks,
+)
 from brimline.transcript import compactions, find
 
 if TYPE_CHECKING:
@@ -56,12 +62,12 @@ class Session:
     @property
     def begun_at(self) -> float:
         """When it began, as hooks were told; a fork has older requests from where it came."""
-        return min(map(_time_of, self.events[:1] or self.requests[:1]), default=float("inf"))
+        return min(map(_figure_time, self.events[:1] or self.requests[:1]), default=float("inf"))
 
     @property
     def figures(self) -> Figures:
         """What it adds up to."""
-        return figures_of(self.events, self.requests, self.recorded)
+        return figures_of_session(self.events, self.requests, self.recorded)
 
 
 def tidy(home_dir: str, session_id: str, until: float) -> None:
@@ -106,8 +112,8 @@ def update_changed_sessions(
         StateError: the history cannot be written.
     """
     gone = forgotten.line_by_session(home_dir)
-    given = _files_by_session(
-        path for path in transcripts if not forgotten.has_nothing_new(gone, path)
+    given = _transcripts_by_session(
+        path for path in transcripts if not forgotten.is_forgotten_file(gone, path)
     )
     lines, notes, changed = lines_by_session(home_dir), list[str](), list[Session]()
     parent = paths.sessions_dir(home_dir)
@@ -122,7 +128,7 @@ def update_changed_sessions(
         session = _parse_line(lines.get(name)) or Session(name)
         try:
             is_new = _update_session(home_dir, session, given.get(name, []), until, progress)
-            if is_new and _drop_forgotten(session, gone.get(name, {}).get("at", 0.0)):
+            if is_new and _drop_forgotten_figures(session, gone.get(name, {}).get("at", 0.0)):
                 changed.append(session)
         except TimeoutError:
             notes.append("not everything that hooks recorded is in yet: run it again")
@@ -130,11 +136,11 @@ def update_changed_sessions(
         except OSError as error:
             notes.append(f"{error.filename or name} could not be read: {error.strerror or error}")
     if changed:
-        write_sessions(home_dir, changed[::-1], until)
+        write_session_lines(home_dir, changed[::-1], until)
     return notes
 
 
-def write_sessions(home_dir: str, changed: list[Session], until: float) -> None:
+def write_session_lines(home_dir: str, changed: list[Session], until: float) -> None:
     """Put new lines in the place of some sessions' old ones; nothing where another has the lock.
 
     Raises:
@@ -142,7 +148,7 @@ def write_sessions(home_dir: str, changed: list[Session], until: float) -> None:
     """
     path = _history_file(home_dir)
     try:
-        with _locked(home_dir, until) as is_held:
+        with _try_to_hold_lock(home_dir, until) as is_held:
             if not is_held:
                 return
             lines = lines_by_session(home_dir)
@@ -165,13 +171,13 @@ def forget(home_dir: str, session_id: str) -> None:
     Raises:
         OSError: the file cannot be written.
     """
-    with _locked(home_dir, float("inf")):
+    with _try_to_hold_lock(home_dir, float("inf")):
         lines = lines_by_session(home_dir)
         if lines.pop(session_id, None):
             io.replace_file(_history_file(home_dir), b"".join(lines.values()))
 
 
-def sessions(home_dir: str) -> list[Session]:
+def read_all_sessions(home_dir: str) -> list[Session]:
     """Every known session, the one whose line was made last at the end."""
     return [one for line in lines_by_session(home_dir).values() if (one := _parse_line(line))]
 
@@ -231,22 +237,22 @@ def _update_session(
     stamp = [spool_stamp(folder), *_file_stamps(transcripts)]
     if stamp == session.stamp:
         return False
-    lines, session.damaged = _read_spool(folder)
-    events = [valid_fields(line) for line in lines]
+    lines, session.damaged = _read_events_and_damage(folder)
+    events = [fields_of_right_type(line) for line in lines]
     spooled_paths = [event["transcript_path"] for event in events if "transcript_path" in event]
     session.stamp = [stamp[0], *_file_stamps(transcripts or spooled_paths[-1:])]
     scans = [compactions.scan_session(path, report_or_time_out) for path, *_ in session.stamp[1:]]
     recorded = [row for scan in scans for row in scan.compactions]
     # A session may lie in two folders, with the same rows in each.
     scanned = {request for scan in scans for request in scan.requests}
-    requests = sorted(scanned, key=_time_of) or measured_requests(events)
-    session.events = _figures_before_first_of(session.events, events) + kept_events(events)
+    requests = sorted(scanned, key=_figure_time) or requests_measured_by_hooks(events)
+    session.events = _figures_before_first_of(session.events, events) + events_worth_keeping(events)
     session.requests = _figures_before_first_of(session.requests, requests) + requests
     session.recorded = _figures_before_first_of(session.recorded, recorded) + recorded
     return True
 
 
-def _drop_forgotten(session: Session, since: float) -> bool:
+def _drop_forgotten_figures(session: Session, since: float) -> bool:
     """Leave out what was forgotten; False where nothing is left of it."""
     if not since:
         return True
@@ -257,12 +263,12 @@ def _drop_forgotten(session: Session, since: float) -> bool:
 
 
 def _figures_since(since: float, found: list[Value]) -> list[Value]:
-    return [each for each in found if _time_of(each) >= since]
+    return [each for each in found if _figure_time(each) >= since]
 
 
-def read_spool(home_dir: str, session_id: str) -> list[dict[str, Any]]:
+def read_spooled_events(home_dir: str, session_id: str) -> list[dict[str, Any]]:
     """Every event of one session that is still on disk, oldest first."""
-    return _read_spool(paths.session_dir(home_dir, session_id))[0]
+    return _read_events_and_damage(paths.session_dir(home_dir, session_id))[0]
 
 
 def spool_stamp(folder: str) -> list[int]:
@@ -272,7 +278,7 @@ def spool_stamp(folder: str) -> list[int]:
     return [sum(sizes), max(times)] if states else []
 
 
-def _read_spool(folder: str) -> tuple[list[dict[str, Any]], int]:
+def _read_events_and_damage(folder: str) -> tuple[list[dict[str, Any]], int]:
     """The events of a session, and how many stretches of its spool hold none.
 
     Raises:
@@ -282,10 +288,10 @@ def _read_spool(folder: str) -> tuple[list[dict[str, Any]], int]:
     damaged = 0
     for path in _spool_files(folder):
         lines, unreadable = json.parse_lines(io.read_file(path))
-        sound_lines = [line for line in lines if _is_event(line)]
+        sound_lines = [line for line in lines if _is_timed_event(line)]
         events += sound_lines
         damaged += unreadable + len(lines) - len(sound_lines)
-    return sorted(events, key=_time_of), damaged
+    return sorted(events, key=_figure_time), damaged
 
 
 def _spool_files(folder: str) -> list[str]:
@@ -294,7 +300,7 @@ def _spool_files(folder: str) -> list[str]:
     return [f"{folder}/{name}" for name in names if name.startswith("spool.")]
 
 
-def _is_event(line: dict[str, Any]) -> bool:
+def _is_timed_event(line: dict[str, Any]) -> bool:
     """Whether a line is an event with a point in time."""
     at = line.get("at")
     is_time = isinstance(at, int | float) and not isinstance(at, bool) and abs(at) < _LARGEST_TIME
@@ -303,16 +309,16 @@ def _is_event(line: dict[str, Any]) -> bool:
 
 def _figures_before_first_of(before: list[Value], now: list[Value]) -> list[Value]:
     """What is known of a time from before all that was found now."""
-    return [each for each in before if not now or _time_of(each) < _time_of(now[0])]
+    return [each for each in before if not now or _figure_time(each) < _figure_time(now[0])]
 
 
-def _time_of(figure: Any) -> float:
+def _figure_time(figure: Any) -> float:
     return (figure["at"] if isinstance(figure, dict) else figure.at) or 0.0
 
 
 def _last_figure_time(session: Session) -> float:
     return max(
-        map(_time_of, [*session.events[-1:], *session.requests[-1:], *session.recorded[-1:]]),
+        map(_figure_time, [*session.events[-1:], *session.requests[-1:], *session.recorded[-1:]]),
         default=0.0,
     )
 
@@ -332,36 +338,36 @@ def _drop_old_folders(home_dir: str, session_id: str, until: float) -> None:
         if name == session_id or os.path.islink(folder) or not os.path.isdir(folder):
             continue
         with contextlib.suppress(FileNotFoundError):  # another is at it too
-            age_s = _age_s(folder)
+            age_s = _age_of_folder_s(folder)
             stamp = spool_stamp(folder)  # after its age: what came in between is not known yet
             spooled_bytes += sum(stamp[:1])
             is_old = age_s > (_KEEP_S if spooled_bytes < _LARGEST_SPOOLS_BYTES else _STALE_S)
-            if is_old and (not stamp or _is_as_new_as_spool(lines.get(name), stamp)):
-                _remove_files(folder, "")
+            if is_old and (not stamp or _is_line_as_new_as_spool(lines.get(name), stamp)):
+                _remove_files_beginning_with(folder, "")
                 os.rmdir(folder)
             elif age_s > _STALE_S:
-                _remove_files(folder, brief)
+                _remove_files_beginning_with(folder, brief)
 
 
-def _age_s(folder: str) -> float:
+def _age_of_folder_s(folder: str) -> float:
     """How long ago the folder or something in it was changed."""
     places = [folder, *[f"{folder}/{name}" for name in io.list_names(folder)]]
     return time.time() - max(os.lstat(place).st_mtime for place in places)
 
 
-def _is_as_new_as_spool(line: bytes | None, stamp: list[int]) -> bool:
+def _is_line_as_new_as_spool(line: bytes | None, stamp: list[int]) -> bool:
     """Whether a line of the history was made from the spool as it is."""
     session = _parse_line(line)
     return session is not None and session.stamp[:1] == [stamp]
 
 
-def _remove_files(folder: str, beginning: str | tuple[str, ...]) -> None:
+def _remove_files_beginning_with(folder: str, beginning: str | tuple[str, ...]) -> None:
     for name in io.list_names(folder):
         if name.startswith(beginning):
             io.remove(f"{folder}/{name}")
 
 
-def _files_by_session(transcripts: Iterable[str]) -> dict[str, list[str]]:
+def _transcripts_by_session(transcripts: Iterable[str]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for path in sorted(transcripts):
         found.setdefault(paths.safe_session_id(find.session_id_of(path)), []).append(path)
@@ -415,7 +421,7 @@ def _parse_line(line: bytes | None) -> Session | None:
 
 
 @contextlib.contextmanager
-def _locked(home_dir: str, until: float) -> Iterator[bool]:
+def _try_to_hold_lock(home_dir: str, until: float) -> Iterator[bool]:
     """Hold the lock beside the history, or not; the system drops it however its holder ends."""
     io.make_folders(home_dir)
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC

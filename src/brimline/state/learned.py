@@ -62,18 +62,18 @@ def record_sample(home_dir: str, sample: Sample) -> None:
     json.append_line(home_dir + _FILE, sample._asdict())
 
 
-def note_compaction(home_dir: str, state: SessionState, trigger: str) -> None:
+def record_automatic_compaction(home_dir: str, state: SessionState, trigger: str) -> None:
     """Keep where the client compacted by itself; called once the compaction is known to be done.
 
     Raises:
         OSError: it could not be written.
     """
-    before = state.last_spooled("PreCompact")
+    before = state.last_spooled_row("PreCompact")
     occupancy, now = before.get("occupancy"), time.time()
     told = (trigger, before.get("trigger"))
     if told != ("auto", "auto") or occupancy is None or abs(now - before["at"]) > _OLDEST_NOTE_S:
         return
-    used_at = max(state.last_spooled(name).get("at", 0.0) for name in _EVENTS_OF_USE)
+    used_at = max(state.last_spooled_row(name).get("at", 0.0) for name in _EVENTS_OF_USE)
     if used_at and before["at"] - used_at > _IDLE_S:
         return  # compacted not where it had to be, but before the cache expired
     sample = Sample(
@@ -89,14 +89,14 @@ def note_compaction(home_dir: str, state: SessionState, trigger: str) -> None:
     record_sample(home_dir, sample)
 
 
-def learned_points(home_dir: str) -> dict[str, int]:
+def learned_points_by_key(home_dir: str) -> dict[str, int]:
     """The learned compaction point in tokens by `<window>:<effective>`; those not known are absent.
 
     It is the median of the last usable samples.
     """
     by_key: dict[str, list[int]] = {}
     for sample in read_samples(home_dir):
-        if is_usable(sample):
+        if is_sample_usable(sample):
             # What was refused may be far more than the window: one result can overshoot it.
             by_key.setdefault(sample.key, []).append(min(sample.tokens, sample.window))
     return {
@@ -115,7 +115,7 @@ def read_samples(home_dir: str) -> list[Sample]:
     return [sample for line in lines if (sample := _parse_sample(line))]
 
 
-def is_usable(sample: Sample) -> bool:
+def is_sample_usable(sample: Sample) -> bool:
     """Whether a sample was automatic and near the point where it was expected. Pure."""
     expected = sample.expected or sample.effective - RESERVE_TOKENS
     near = abs(sample.tokens - expected) <= NEAR_RATIO * sample.effective

@@ -47,10 +47,10 @@ def document(
         SessionError: there is no such session.
         StateError: the history cannot be read.
     """
-    sessions = {session.session_id: session for session in history.sessions(home_dir)}
+    sessions = {session.session_id: session for session in history.read_all_sessions(home_dir)}
     figures = _figures_by_session_without_copies(sessions)
     if session_id is None:
-        made = _overview(figures)
+        made = _overview_document(figures)
         shown = [line["session_id"] for line in made["sessions"]]
         if not compactions:
             del made["compactions"]
@@ -103,7 +103,7 @@ def _damage_notes(sessions: Any) -> list[str]:
     return [f"{pieces} of spool files: damaged, without an event"] if damaged else []
 
 
-def _overview(figures: dict[str, Figures]) -> dict[str, Any]:
+def _overview_document(figures: dict[str, Figures]) -> dict[str, Any]:
     recorded = [name for name, of_session in figures.items() if of_session.last_at is not None]
     recorded.sort(key=lambda name: figures[name].last_at or 0.0, reverse=True)
     pairs = [(name, each) for name in figures for each in figures[name].compactions]
@@ -185,7 +185,7 @@ def text(document: dict[str, Any]) -> str:
     if "session_id" in document:
         return _session_text(document)
     if "compactions" in document:
-        lines = _compaction_table(document["compactions"])
+        lines = _compaction_table_lines(document["compactions"])
         return "\n".join([*lines, "", _compactions_text(document)])
     return _overview_text(document)
 
@@ -201,7 +201,7 @@ def _overview_text(document: dict[str, Any]) -> str:
                 output.minute_text(session["last_at"]),
                 session["session_id"][:_SHORT_ID],
                 str(session["turns"]),
-                _tokens_percent(session["peak_occupancy_tokens"], session["window_tokens"]),
+                _fullness_text(session["peak_occupancy_tokens"], session["window_tokens"]),
                 str(session["compactions"]),
                 (session["project"] or "unknown").rstrip("/").rpartition("/")[2],
             ]
@@ -256,17 +256,17 @@ def _session_text(document: dict[str, Any]) -> str:
         ("model", output.one_line(document["model"] or "unknown")),
         ("active", output.time_span_text(document["first_at"], document["last_at"])),
         ("requests", str(document["requests"])),
-        ("fullest", _tokens_percent(document["peak_occupancy_tokens"], document["window_tokens"])),
+        ("fullest", _fullness_text(document["peak_occupancy_tokens"], document["window_tokens"])),
         ("kept out", kept_out_text(document["kept_out"])),
     ]
     if values := document["occupancy_tokens"]:
         rows.append(("occupancy", output.sparkline(values, document["window_tokens"])))
     lines = [f"Session {document['session_id']}", output.name_value_lines(rows)]
-    lines += [*_turn_table(document["turns"]), *_notice_lines(document)]
-    return "\n".join([*lines, *_compaction_table(document["compactions"])])
+    lines += [*_turn_table_lines(document["turns"]), *_notice_lines(document)]
+    return "\n".join([*lines, *_compaction_table_lines(document["compactions"])])
 
 
-def _turn_table(turns: list[dict[str, Any]]) -> list[str]:
+def _turn_table_lines(turns: list[dict[str, Any]]) -> list[str]:
     if not turns:
         return ["No turn was recorded by hooks yet."]
     rows = [
@@ -298,7 +298,7 @@ def _notice_lines(document: dict[str, Any]) -> list[str]:
     return ["Messages and blocks", *sorted(lines)] if lines else []
 
 
-def _compaction_table(compactions: list[dict[str, Any]]) -> list[str]:
+def _compaction_table_lines(compactions: list[dict[str, Any]]) -> list[str]:
     if not compactions:
         return ["No compaction yet."]
     shown = compactions[-_LAST_ROWS:]
@@ -343,6 +343,6 @@ def _last_n_of_m_text(shown: list[Any], every: list[Any]) -> str:
     return f" (last {len(shown)} of {len(every)})" if len(every) > len(shown) else ""
 
 
-def _tokens_percent(tokens: int | None, window: int | None) -> str:
+def _fullness_text(tokens: int | None, window: int | None) -> str:
     share = f" ({tokens / window:.0%})" if tokens is not None and window else ""
     return output.number_text(tokens) + share

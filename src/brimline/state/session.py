@@ -72,7 +72,7 @@ class Snapshot:
         # When the last hook left a line, and how many requests came since.
         self.silence = silence or [0.0, 0]
 
-    def is_sound(self) -> bool:
+    def has_values_of_right_types(self) -> bool:
         """Whether every part is of its kind, as in everything we wrote ourselves."""
         counts = ("window_tokens", "occupancy_tokens", "output_tokens")
         kinds: dict[str, Any] = dict.fromkeys(counts, int | None)
@@ -102,8 +102,8 @@ class SessionState:
 
     def snapshot(self) -> Snapshot | None:
         """What the client told last, the status line or the mod; None where it told neither."""
-        shown = self._snapshot_in(_SNAPSHOT) if _SNAPSHOT in self.names else None
-        read = self._snapshot_in(MOD_READING) if MOD_READING in self.names else None
+        shown = self._read_snapshot_in_file(_SNAPSHOT) if _SNAPSHOT in self.names else None
+        read = self._read_snapshot_in_file(MOD_READING) if MOD_READING in self.names else None
         if read is None or (shown and shown.at >= read.at):
             return shown
         if shown:  # the mod tells nothing but how full it is
@@ -112,7 +112,7 @@ class SessionState:
             read.silence = shown.silence
         return read
 
-    def _snapshot_in(self, name: str) -> Snapshot | None:
+    def _read_snapshot_in_file(self, name: str) -> Snapshot | None:
         stored = self.read_document(name)
         if "at" not in stored:
             return None
@@ -120,7 +120,7 @@ class SessionState:
             snapshot = Snapshot(**stored)
         except TypeError:
             return None
-        return snapshot if snapshot.is_sound() else None
+        return snapshot if snapshot.has_values_of_right_types() else None
 
     def save_snapshot(self, snapshot: Snapshot) -> None:
         """Keep what the status line told."""
@@ -128,7 +128,7 @@ class SessionState:
 
     def forget_occupancy(self) -> None:
         """Let go of how full the session was: its file is another one now, which tells anew."""
-        shown = self._snapshot_in(_SNAPSHOT)
+        shown = self._read_snapshot_in_file(_SNAPSHOT)
         if shown:  # the window, the model and the limits still hold
             shown.occupancy_tokens = shown.output_tokens = None
             self.save_snapshot(shown)
@@ -166,7 +166,7 @@ class SessionState:
         line = {"at": round(time.time(), 3), "event": event, "ms": own_ms} | fields
         json.append_line(f"{self.folder}/{_SPOOLS.get(event, SPOOL)}", line)
 
-    def last_spooled(self, event: str) -> dict[str, Any]:
+    def last_spooled_row(self, event: str) -> dict[str, Any]:
         """The latest spooled line of an event, if it is not too long ago; empty without one."""
         mark = f'"event":"{event}"'.encode()
         path = f"{self.folder}/{_SPOOLS.get(event, SPOOL)}"
@@ -181,10 +181,10 @@ class SessionState:
 
         One that came to nothing is followed by a summary of the client's, which is announced.
         """
-        moved = self.last_spooled(MOVED_OUT)
+        moved = self.last_spooled_row(MOVED_OUT)
         at, now = moved.get("at", 0), time.time()
         # The line's time is rounded, so that it may be a little later than now.
-        if abs(now - at) > _OLDEST_MOVE_S or self.last_spooled("PreCompact").get("at", 0) >= at:
+        if abs(now - at) > _OLDEST_MOVE_S or self.last_spooled_row("PreCompact").get("at", 0) >= at:
             return {}
         return moved
 
@@ -224,7 +224,7 @@ class SessionState:
         """Keep a window size proved by an occupancy; later readings may be below it again."""
         io.create_exclusively(f"{self.folder}/{WINDOW}{tokens}", b"")
 
-    def spoken_levels(self) -> dict[int, int]:
+    def offsets_of_spoken_levels(self) -> dict[int, int]:
         """Tiers announced in this climb, each with the transcript offset it was measured at."""
         spoken = {}
         for name in self.names:
@@ -236,7 +236,7 @@ class SessionState:
         """Take the right to announce a tier; of all parallel hooks exactly one gets it."""
         return io.create_exclusively(f"{self.folder}/{_CLAIM}{level}", str(offset).encode())
 
-    def claim_request(self, offset: int) -> bool:
+    def claim_speaking_for_request(self, offset: int) -> bool:
         """Take the right to speak once for a model request, told by where its reply stands."""
         name = f"{_AGAIN}{offset}"
         if name in self.names or not io.create_exclusively(f"{self.folder}/{name}", b""):

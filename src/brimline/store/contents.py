@@ -52,7 +52,7 @@ class Span(NamedTuple):
     skipped: int = 0  # characters of the first line that were shown before
 
 
-def get(home_dir: str, key: str, *, touch: bool = True) -> bytes:
+def read_content(home_dir: str, key: str, *, touch: bool = True) -> bytes:
     """The content of a key, checked against its hash.
 
     Args:
@@ -63,7 +63,7 @@ def get(home_dir: str, key: str, *, touch: bool = True) -> bytes:
     Raises:
         StoreError: it is not there, or damaged: then it is never returned.
     """
-    digest = layout.digest_of(key)
+    digest = layout.digest_of_key(key)
     try:
         data = put.unpack_blob(_read_blob_file(home_dir, digest))
         if put.sha256(data) != digest:
@@ -111,38 +111,38 @@ def last_key(home_dir: str) -> str:
         StoreError: nothing was stored yet, or it is gone.
     """
     try:
-        noted = layout.read_file(home_dir + layout.LAST_KEY)
+        noted = layout.read_store_file(home_dir + layout.LAST_KEY)
         text = noted.decode("ascii", "replace").strip()
-        digest = layout.digest_of(text)
+        digest = layout.digest_of_key(text)
     except (OSError, StoreError):
-        all_blobs = blobs(home_dir)
+        all_blobs = list_blobs(home_dir)
         if not all_blobs:
             raise StoreError("nothing has been stored yet") from None
         return max(all_blobs, key=lambda blob: blob.used_ns).key
-    if not os.path.lexists(layout.file_path(home_dir, digest)):
+    if not os.path.lexists(layout.stored_path(home_dir, digest)):
         raise _missing_error(text)
     return text
 
 
-def meta(home_dir: str, key: str) -> dict[str, Any]:
+def read_sidecar(home_dir: str, key: str) -> dict[str, Any]:
     """What is known about a blob; empty where the sidecar is lost or damaged."""
-    path = layout.file_path(home_dir, layout.digest_of(key), "json")
+    path = layout.stored_path(home_dir, layout.digest_of_key(key), "json")
     try:
-        return json.load_object(layout.read_file(path))
+        return json.load_object(layout.read_store_file(path))
     except (OSError, ValueError):
         return {}
 
 
-def content_bytes(home_dir: str, digest: str) -> int | None:
+def length_of_content(home_dir: str, digest: str) -> int | None:
     """The length of a blob's content; None where it is gone or damaged."""
     try:
-        raw = layout.read_file(layout.file_path(home_dir, digest), put.HEADER_BYTES)
+        raw = layout.read_store_file(layout.stored_path(home_dir, digest), put.HEADER_BYTES)
         return put.read_blob_header(raw)[1]
     except (OSError, ValueError):
         return None
 
 
-def blobs(home_dir: str) -> list[Blob]:
+def list_blobs(home_dir: str) -> list[Blob]:
     """Every blob in the store.
 
     Raises:
@@ -162,7 +162,7 @@ def blobs(home_dir: str) -> list[Blob]:
     return found
 
 
-def sidecar_and_pin_files(home_dir: str) -> Iterator[tuple[str, str]]:
+def sidecars_and_pins(home_dir: str) -> Iterator[tuple[str, str]]:
     """Digest and kind (`json`, `pin`) of every file beside a blob.
 
     Raises:
@@ -189,7 +189,7 @@ def bring_back_blob_from_aside(home_dir: str, digest: str) -> bool:
     """Bring back what a removal that was killed left aside; whether the blob is there then."""
     for path in files_moved_aside(home_dir, digest):
         put_back_file_from_aside(home_dir, path)
-    return os.path.lexists(layout.file_path(home_dir, digest))
+    return os.path.lexists(layout.stored_path(home_dir, digest))
 
 
 def put_back_file_from_aside(home_dir: str, moved: str) -> None:
@@ -197,7 +197,7 @@ def put_back_file_from_aside(home_dir: str, moved: str) -> None:
     found = ASIDE.fullmatch(os.path.basename(moved))
     if found is None:
         return
-    place = layout.file_path(home_dir, *found.groups())
+    place = layout.stored_path(home_dir, *found.groups())
     with contextlib.suppress(FileNotFoundError):
         if not os.path.lexists(place):
             try:
@@ -216,23 +216,23 @@ def files_moved_aside(home_dir: str, digest: str = "") -> list[str]:
     return [f"{folder}/{name}" for name in names if name.startswith(digest)]
 
 
-def trail_rows(home_dir: str) -> Iterator[dict[str, Any]]:
+def store_event_rows(home_dir: str) -> Iterator[dict[str, Any]]:
     """Every line that tells what happened to a blob, as far as it can be read, oldest first."""
-    for path in trail_files(home_dir):
+    for path in store_event_files(home_dir):
         with contextlib.suppress(OSError):
-            yield from json.parse_lines(layout.read_file(path))[0]
+            yield from json.parse_lines(layout.read_store_file(path))[0]
 
 
-def trail_files(home_dir: str) -> tuple[str, str]:
+def store_event_files(home_dir: str) -> tuple[str, str]:
     """The files of the trail, the older one first."""
     newest = home_dir + layout.INDEX
     return newest + ".old", newest
 
 
-def sessions_of_keys(home_dir: str) -> dict[str, dict[str, Any]]:
+def sessions_by_key(home_dir: str) -> dict[str, dict[str, Any]]:
     """For every key the sessions that stored what is there, each with the last line about it."""
     found: dict[str, dict[str, Any]] = {}
-    for line in trail_rows(home_dir):
+    for line in store_event_rows(home_dir):
         key, session, event = line.get("key"), line.get("session"), line.get("event")
         if event in _REMOVALS:
             found.pop(str(key), None)
@@ -278,13 +278,13 @@ def _parse_line_number(text: str | None, default: int, count: int) -> int:
 
 def _read_blob_file(home_dir: str, digest: str) -> bytes:
     """Content as it is stored; what is gone from the store is brought back where that can be."""
-    path = layout.file_path(home_dir, digest)
+    path = layout.stored_path(home_dir, digest)
     try:
-        return layout.read_file(path)
+        return layout.read_store_file(path)
     except FileNotFoundError:
         if not bring_back_blob_from_aside(home_dir, digest):
             raise
-        return layout.read_file(path)
+        return layout.read_store_file(path)
 
 
 def _missing_error(key: str) -> StoreError:

@@ -54,7 +54,7 @@ def store_folder(home_dir: str) -> str:
     return home_dir + "/store"
 
 
-def file_path(home_dir: str, digest: str, kind: str = "blob") -> str:
+def stored_path(home_dir: str, digest: str, kind: str = "blob") -> str:
     """The file with the content, or the `json` or `pin` beside it."""
     if kind == "blob":
         return f"{home_dir}/store/blobs/{digest[:2]}/{digest[2:]}"
@@ -76,7 +76,7 @@ def refuse_newer_format(home_dir: str) -> None:
         raise StoreError(f"{store_folder(home_dir)} was written by a newer brimline: upgrade this")
 
 
-def digest_of(key: str) -> str:
+def digest_of_key(key: str) -> str:
     """The digits of a complete key; foreign text never becomes part of a path.
 
     Raises:
@@ -103,7 +103,7 @@ def short_key(key: str) -> str:
     return key[:SHORT_CHARACTERS]
 
 
-def open_to_read(path: str, *, follow: bool = False) -> int:
+def open_regular_file(path: str, *, follow: bool = False) -> int:
     """A descriptor for reading a file; links are refused unless they are to be followed.
 
     Raises:
@@ -118,13 +118,13 @@ def open_to_read(path: str, *, follow: bool = False) -> int:
     return descriptor
 
 
-def read_file(path: str, limit: int | None = None) -> bytes:
+def read_store_file(path: str, limit: int | None = None) -> bytes:
     """A whole file of the store, or its first bytes.
 
     Raises:
         OSError: it cannot be read, or is a link, a folder, a pipe or a device.
     """
-    descriptor = open_to_read(path)
+    descriptor = open_regular_file(path)
     try:
         return io.read_descriptor(descriptor, limit)
     finally:
@@ -180,7 +180,7 @@ def store_time_ns(home_dir: str) -> int:
     return last if last > now + _TOLERANCE_NS else now
 
 
-def note_in_trail(home_dir: str, event: str, key: str, **fields: Any) -> None:
+def note_store_event(home_dir: str, event: str, key: str, **fields: Any) -> None:
     """Add a line to the trail; what is told has happened, so that telling may fail."""
     at = store_time_ns(home_dir) // 1_000_000 / 1_000
     try:
@@ -197,7 +197,7 @@ def mark_as_used(home_dir: str, digest: str) -> bool:
     Raises:
         OSError: the time cannot be set.
     """
-    path = io.path_bytes(file_path(home_dir, digest))
+    path = io.path_bytes(stored_path(home_dir, digest))
     try:
         found = io.system.lstat(path)
         if found.st_mode & _KIND_OF_FILE != _REGULAR:

@@ -31,7 +31,7 @@ def document(
         StoreError: the store is of a version that this one cannot read.
     """
     layout.refuse_newer_format(home_dir)
-    blobs = sorted(contents.blobs(home_dir), key=lambda blob: blob.used_ns, reverse=True)
+    blobs = sorted(contents.list_blobs(home_dir), key=lambda blob: blob.used_ns, reverse=True)
     held = pins.all_pins(home_dir)
     with_pin = [blob for blob in blobs if blob.digest in held]
     levels = [held[blob.digest].level for blob in with_pin]
@@ -51,11 +51,11 @@ def document(
 
 def _output_document(home_dir: str, blob: Blob, held: dict[str, pins.Pin]) -> dict[str, Any]:
     """A stored output with its description; unknown is null."""
-    described = contents.meta(home_dir, blob.key)
+    described = contents.read_sidecar(home_dir, blob.key)
     pin = held.get(blob.digest, pins.Pin(pins.NONE))
     return {
         "key": blob.key,
-        "bytes": contents.content_bytes(home_dir, blob.digest),
+        "bytes": contents.length_of_content(home_dir, blob.digest),
         **{name: described.get(name) for name in _DESCRIPTION},
         "disk_bytes": blob.disk_bytes,
         "used": clock.format_utc(blob.used_ns / 1e9),
@@ -68,7 +68,7 @@ def text(document: dict[str, Any], limit: int = 0, *, reasons: bool = False) -> 
     """The list for a person; with the reasons of pins in place of the sources."""
     if not document["blobs"]:
         return "Nothing is stored."
-    rows = [_cells(row, reasons=reasons) for row in document["outputs"]]
+    rows = [_cells_of_output(row, reasons=reasons) for row in document["outputs"]]
     head = ["key", "size", "lines", "last used", "pin", *(["why"] if reasons else ["tool", "what"])]
     lines = [output.table_text(head, rows, right={1, 2})] if rows else []
     blobs, disk = (
@@ -84,9 +84,9 @@ def text(document: dict[str, Any], limit: int = 0, *, reasons: bool = False) -> 
     return "\n".join(lines)
 
 
-def _cells(row: dict[str, Any], *, reasons: bool) -> list[str]:
+def _cells_of_output(row: dict[str, Any], *, reasons: bool) -> list[str]:
     cells = [
-        digits_to_type(row["key"]),
+        short_digits_of_key(row["key"]),
         "?" if row["bytes"] is None else output.size_text(row["bytes"]),
         f"{row['lines']:,}" if isinstance(row["lines"], int) else "?",
         output.minute_text(row["used"]),
@@ -98,6 +98,6 @@ def _cells(row: dict[str, Any], *, reasons: bool) -> list[str]:
     return [*cells, tool, output.subject_as_path_or_text(row["tool"], row["source"])]
 
 
-def digits_to_type(key: str) -> str:
+def short_digits_of_key(key: str) -> str:
     """As much of a key as a person types."""
     return layout.short_key(key).removeprefix(layout.PREFIX)

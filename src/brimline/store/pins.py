@@ -85,8 +85,8 @@ def pin(home_dir: str, key: str, level: str = SOFT, reason: str | None = None) -
     """
     if level not in LEVELS:
         raise StoreError(f"{level!r} is no pin level: use none, soft or hard")
-    digest = layout.digest_of(key)
-    path = layout.file_path(home_dir, digest, "pin")
+    digest = layout.digest_of_key(key)
+    path = layout.stored_path(home_dir, digest, "pin")
     at = layout.store_time_ns(home_dir) // 1_000_000 / 1_000
     if level == NONE:
         io.remove(path)
@@ -94,16 +94,16 @@ def pin(home_dir: str, key: str, level: str = SOFT, reason: str | None = None) -
         document = {"v": FORMAT, "level": level, "reason": reason, "at": at}
         layout.write_atomically(home_dir, path, json.dumps(document).encode(), sync=True)
     # Looked for after the pin is there: a prune that began before sees the pin, or has won.
-    if not os.path.lexists(layout.file_path(home_dir, digest)):
+    if not os.path.lexists(layout.stored_path(home_dir, digest)):
         io.remove(path)
         raise StoreError(f"{key} is not in the store: it was pruned, forgotten or never stored")
-    layout.note_in_trail(home_dir, "pin", key, level=level)
+    layout.note_store_event(home_dir, "pin", key, level=level)
 
 
 def read_pin(home_dir: str, digest: str) -> Pin | None:
     """The pin of a blob, if any."""
     try:
-        raw = layout.read_file(layout.file_path(home_dir, digest, "pin"))
+        raw = layout.read_store_file(layout.stored_path(home_dir, digest, "pin"))
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -131,7 +131,7 @@ def all_pins(home_dir: str) -> dict[str, Pin]:
         StoreError: a folder cannot be read.
     """
     pins = {}
-    for digest, kind in contents.sidecar_and_pin_files(home_dir):
+    for digest, kind in contents.sidecars_and_pins(home_dir):
         if kind == "pin" and (found := read_pin(home_dir, digest)):
             pins[digest] = found
     return pins

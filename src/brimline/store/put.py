@@ -64,13 +64,13 @@ def put(
     if not is_next:
         layout.refuse_newer_format(home_dir)
     digest = sha256(data)
-    blob, known = layout.file_path(home_dir, digest), False
+    blob, known = layout.stored_path(home_dir, digest), False
     if io.system.access(io.path_bytes(blob), 0):
         try:
             # Marked as used first: from then on nobody who found it unused will remove it.
             known = (
                 layout.mark_as_used(home_dir, digest)
-                and unpack_blob(layout.read_file(blob)) == data
+                and unpack_blob(layout.read_store_file(blob)) == data
             )
         except (OSError, ValueError):
             pass
@@ -78,9 +78,9 @@ def put(
         now_ns = layout.store_time_ns(home_dir)
         layout.write_atomically(home_dir, blob, pack_blob(data), stamp_ns=now_ns, sync=is_synced)
     try:
-        _write_sidecar_and_trail(home_dir, digest, data, meta, again=known, is_last=is_last)
+        _write_sidecar_event_last_key(home_dir, digest, data, meta, again=known, is_last=is_last)
         if not is_next:
-            client_folders(home_dir, noting=True)
+            client_folders_using_store(home_dir, noting=True)
     except OSError:
         # The content is safe, and its file says all that is needed to read it.
         pass
@@ -118,13 +118,13 @@ def pack_blob(data: bytes) -> bytes:
     return MAGIC + NONE + size + data
 
 
-def _write_sidecar_and_trail(
+def _write_sidecar_event_last_key(
     home_dir: str, digest: str, data: bytes, meta: dict[str, Any], *, again: bool, is_last: bool
 ) -> None:
     """The sidecar of new content, a line in the trail, the last key."""
     key, size = layout.PREFIX + digest, len(data)
     moment_ns = layout.store_time_ns(home_dir)
-    sidecar = layout.file_path(home_dir, digest, "json")
+    sidecar = layout.stored_path(home_dir, digest, "json")
     if not again or not io.system.access(io.path_bytes(sidecar), 0):
         fields = {n: v[:_TEXT_LENGTH] if isinstance(v, str) else v for n, v in meta.items()}
         fields |= {"v": FORMAT, "key": key, "bytes": size, "lines": count_lines(data)}
@@ -133,13 +133,13 @@ def _write_sidecar_and_trail(
     event = {"bytes": size, "session": meta.get("session"), "tool": meta.get("tool")}
     # The sidecar names the folder of the first put, the trail those of later ones.
     event |= {"cwd": meta.get("cwd")} if again else {}
-    layout.note_in_trail(home_dir, "put", key, **event)
+    layout.note_store_event(home_dir, "put", key, **event)
     if is_last:
         last = home_dir + layout.LAST_KEY
         layout.write_atomically(home_dir, last, f"{key}\n".encode(), stamp_ns=moment_ns)
 
 
-def client_folders(home_dir: str, *, noting: bool = False) -> list[str]:
+def client_folders_using_store(home_dir: str, *, noting: bool = False) -> list[str]:
     """The client's folders whose transcripts may mention keys: the present one, and all noted ones.
 
     Args:

@@ -30,7 +30,7 @@ class Forgotten(NamedTuple):
     """Content that others stored or need too; it stays, without a word of this session."""
 
 
-def move_aside(home_dir: str, kind: str, digest: str) -> str | None:
+def move_file_aside(home_dir: str, kind: str, digest: str) -> str | None:
     """Move a `blob`, or its `json` or `pin`, out of sight; where it is, or None where it is gone.
 
     Raises:
@@ -40,30 +40,30 @@ def move_aside(home_dir: str, kind: str, digest: str) -> str | None:
     io.make_folders(folder)  # without it, a blob would seem to be gone
     aside = f"{folder}/{digest}.{kind}.{os.getpid()}.{time.monotonic_ns()}.gone"
     try:
-        os.rename(layout.file_path(home_dir, digest, kind), aside)
+        os.rename(layout.stored_path(home_dir, digest, kind), aside)
     except FileNotFoundError:
         return None
     return aside
 
 
-def delete_aside(home_dir: str, digest: str, aside: str) -> bool:
+def delete_blob_moved_aside(home_dir: str, digest: str, aside: str) -> bool:
     """Delete a blob that is aside, and what is known about it; False where it was stored again.
 
     Raises:
         OSError: it cannot be deleted.
     """
     for kind in ("json", "pin"):
-        moved = move_aside(home_dir, kind, digest)
+        moved = move_file_aside(home_dir, kind, digest)
         if moved is None:
             continue
         # Whoever stores the content again writes its sidecar after the blob. So if there is still
         # no blob once the sidecar is aside, it is the old one.
-        if os.path.lexists(layout.file_path(home_dir, digest)):
+        if os.path.lexists(layout.stored_path(home_dir, digest)):
             contents.put_back_file_from_aside(home_dir, moved)
         else:
             io.remove(moved)
     io.remove(aside)
-    return not os.path.lexists(layout.file_path(home_dir, digest))
+    return not os.path.lexists(layout.stored_path(home_dir, digest))
 
 
 def put_back_or_delete_tmp_files(home_dir: str, oldest: float) -> int:
@@ -99,16 +99,16 @@ def forget_key(home_dir: str, key: str) -> bool:
         StoreError: it is no key.
         OSError: it cannot be deleted.
     """
-    digest = layout.digest_of(key)
+    digest = layout.digest_of_key(key)
     aside = contents.files_moved_aside(home_dir, digest)
-    found = bool(aside) or os.path.lexists(layout.file_path(home_dir, digest))
-    for path in [*(layout.file_path(home_dir, digest, kind) for kind in _KINDS), *aside]:
+    found = bool(aside) or os.path.lexists(layout.stored_path(home_dir, digest))
+    for path in [*(layout.stored_path(home_dir, digest, kind) for kind in _KINDS), *aside]:
         io.remove(path)
     if found:
-        layout.note_in_trail(home_dir, "forget", key)
+        layout.note_store_event(home_dir, "forget", key)
     last = home_dir + layout.LAST_KEY
     try:
-        is_last = layout.read_file(last).strip() == key.encode()
+        is_last = layout.read_store_file(last).strip() == key.encode()
     except OSError:
         return found
     if is_last:
@@ -119,9 +119,11 @@ def forget_key(home_dir: str, key: str) -> bool:
 
 def sessions_in_store(home_dir: str) -> set[str]:
     """The sessions that left something in the store."""
-    names = [line.get("session") for line in contents.trail_rows(home_dir)]
-    beside = [digest for digest, kind in contents.sidecar_and_pin_files(home_dir) if kind == "json"]
-    names += [contents.meta(home_dir, layout.PREFIX + digest).get("session") for digest in beside]
+    names = [line.get("session") for line in contents.store_event_rows(home_dir)]
+    beside = [digest for digest, kind in contents.sidecars_and_pins(home_dir) if kind == "json"]
+    names += [
+        contents.read_sidecar(home_dir, layout.PREFIX + digest).get("session") for digest in beside
+    ]
     return {str(name) for name in names if name}
 
 
@@ -131,10 +133,10 @@ def keys_stored_by_session(home_dir: str, session: str) -> Forgotten:
     Raises:
         StoreError: a folder cannot be read.
     """
-    by_key, sent = contents.sessions_of_keys(home_dir), promised_keys(home_dir, but=session)
+    by_key, sent = contents.sessions_by_key(home_dir), keys_rooms_promise(home_dir, but=session)
     stored = Forgotten([], [])
-    for blob in contents.blobs(home_dir):
-        described = contents.meta(home_dir, blob.key).get("session")
+    for blob in contents.list_blobs(home_dir):
+        described = contents.read_sidecar(home_dir, blob.key).get("session")
         sessions = {*by_key.get(blob.key, {}), described} - {None}
         if session in sessions:
             is_shared = len(sessions) > 1 or blob.key in sent
@@ -142,7 +144,7 @@ def keys_stored_by_session(home_dir: str, session: str) -> Forgotten:
     return stored
 
 
-def promised_keys(home_dir: str, but: str = "") -> set[str]:
+def keys_rooms_promise(home_dir: str, but: str = "") -> set[str]:
     """The keys that rooms promise elsewhere than in files, for all sessions but one.
 
     Raises:
@@ -161,23 +163,23 @@ def forget_session(home_dir: str, session: str) -> Forgotten:
     stored = keys_stored_by_session(home_dir, session)
     for key in stored.keys:
         forget_key(home_dir, key)
-    by_key = contents.sessions_of_keys(home_dir)
+    by_key = contents.sessions_by_key(home_dir)
     for key in stored.shared:
-        if contents.meta(home_dir, key).get("session") == session:
-            _describe_by_other(home_dir, key, by_key.get(key, {}), session)
-    for path in contents.trail_files(home_dir):
+        if contents.read_sidecar(home_dir, key).get("session") == session:
+            _rewrite_sidecar(home_dir, key, by_key.get(key, {}), session)
+    for path in contents.store_event_files(home_dir):
         json.blank_out_lines(path, "session", session)
     # What is remembered of transcripts holds their names; the next search makes it anew.
     io.remove(home_dir + layout.REFERENCES)
     return stored
 
 
-def _describe_by_other(home_dir: str, key: str, by_session: dict[str, Any], session: str) -> None:
+def _rewrite_sidecar(home_dir: str, key: str, by_session: dict[str, Any], session: str) -> None:
     """Describe shared content by another session that stored it."""
     others = [line for name, line in by_session.items() if name != session]
     other = others[-1] if others else {}
-    described = contents.meta(home_dir, key)
+    described = contents.read_sidecar(home_dir, key)
     document = {name: described.get(name) for name in ("v", "key", "bytes", "lines", "created")}
     document |= {name: other.get(name) for name in ("session", "tool", "cwd")}
-    path = layout.file_path(home_dir, layout.digest_of(key), "json")
+    path = layout.stored_path(home_dir, layout.digest_of_key(key), "json")
     layout.write_atomically(home_dir, path, json.dumps(document).encode())

@@ -97,7 +97,7 @@ class Pass(NamedTuple):
     until: float = math.inf  # on the monotonic clock, when to stop
     progress: Callable[[int], None] = lambda _: None  # told the size of each file that is done
 
-    def is_late(self) -> bool:
+    def is_time_up(self) -> bool:
         """Whether the time is up."""
         return time.monotonic() > self.until
 
@@ -121,7 +121,7 @@ def tidy(
         OSError: something cannot be written or deleted.
     """
     moment = now or time.time()
-    put.client_folders(home_dir, noting=True)
+    put.client_folders_using_store(home_dir, noting=True)
     marker = layout.store_folder(home_dir) + "/tidied"
     if not _is_a_day_since_marker(marker, moment):
         return None
@@ -152,12 +152,12 @@ def prune(home_dir: str, limits: Limits, how: Pass, *, now: float = 0) -> Outcom
     """
     moment = now or time.time()
     # The blobs are listed first: what is stored while the search goes on is not among them.
-    blobs = contents.blobs(home_dir)
+    blobs = contents.list_blobs(home_dir)
     levels = {digest: pin.level for digest, pin in pins.all_pins(home_dir).items()}
     holds = Holds(levels)
     chosen, done = choose_removals(blobs, holds, limits, int(moment * _SECOND_NS))
     if chosen:
-        found = digests_referenced(home_dir, [blob.digest for blob in blobs], how)
+        found = digests_mentioned_anywhere(home_dir, [blob.digest for blob in blobs], how)
         if found is None:
             return Outcome(left_bytes=done.left_bytes, finished=False)
         holds = holds._replace(references=found)
@@ -165,7 +165,7 @@ def prune(home_dir: str, limits: Limits, how: Pass, *, now: float = 0) -> Outcom
     _remove_blobs(home_dir, chosen, holds, done, how)
     if done.finished and not how.dry_run:
         done.swept = removal.put_back_or_delete_tmp_files(home_dir, moment - GRACE_S)
-        done.swept += 0 if how.is_late() else _delete_lone_sidecars(home_dir, moment - GRACE_S)
+        done.swept += 0 if how.is_time_up() else _delete_lone_sidecars(home_dir, moment - GRACE_S)
     return done
 
 
@@ -241,14 +241,14 @@ def _remove_blobs(
     home_dir: str, chosen: list[Blob], holds: Holds, done: Outcome, how: Pass
 ) -> None:
     for blob in chosen:
-        if how.is_late():
+        if how.is_time_up():
             done.finished = False
             return
         if not how.dry_run:
             if not _delete_unless_used(home_dir, blob, holds.levels.get(blob.digest, pins.NONE)):
                 done.came_into_use += 1
                 continue
-            layout.note_in_trail(home_dir, "prune", blob.key, disk_bytes=blob.disk_bytes)
+            layout.note_store_event(home_dir, "prune", blob.key, disk_bytes=blob.disk_bytes)
         done.keys.append(blob.key)
         done.freed_bytes += blob.disk_bytes
         done.left_bytes -= blob.disk_bytes
@@ -256,7 +256,7 @@ def _remove_blobs(
 
 def _delete_unless_used(home_dir: str, seen: Blob, level: str) -> bool:
     """Delete a blob, unless it was used, or pinned more strongly, since it was seen."""
-    aside = removal.move_aside(home_dir, "blob", seen.digest)
+    aside = removal.move_file_aside(home_dir, "blob", seen.digest)
     if aside is None:
         return False
     try:
@@ -266,27 +266,27 @@ def _delete_unless_used(home_dir: str, seen: Blob, level: str) -> bool:
     if used or pins.level_rank(pins.pin_level_of(home_dir, seen.digest)) > pins.level_rank(level):
         contents.put_back_file_from_aside(home_dir, aside)
         return False
-    return removal.delete_aside(home_dir, seen.digest, aside)
+    return removal.delete_blob_moved_aside(home_dir, seen.digest, aside)
 
 
 def _delete_lone_sidecars(home_dir: str, oldest: float) -> int:
     """Delete sidecars and pins without a blob."""
-    beside = list(contents.sidecar_and_pin_files(home_dir))
-    present = {blob.digest for blob in contents.blobs(home_dir)}
-    lone = [layout.file_path(home_dir, *name) for name in beside if name[0] not in present]
+    beside = list(contents.sidecars_and_pins(home_dir))
+    present = {blob.digest for blob in contents.list_blobs(home_dir)}
+    lone = [layout.stored_path(home_dir, *name) for name in beside if name[0] not in present]
     return sum(removal.delete_if_older(path, oldest) for path in lone)
 
 
 def _is_a_day_since_marker(marker: str, now: float) -> bool:
     try:
-        last = float(layout.read_file(marker).decode("ascii", "replace"))
+        last = float(layout.read_store_file(marker).decode("ascii", "replace"))
     except (OSError, ValueError):
         return True
     # A time in the future is that of a clock that was wrong; ages do not depend on it.
     return not 0 <= now - last < DAY_S
 
 
-def digests_referenced(home_dir: str, digests: Iterable[str], how: Pass) -> set[str] | None:
+def digests_mentioned_anywhere(home_dir: str, digests: Iterable[str], how: Pass) -> set[str] | None:
     """Of some digests those that are mentioned anywhere; None where the time was up first.
 
     Raises:
@@ -294,15 +294,15 @@ def digests_referenced(home_dir: str, digests: Iterable[str], how: Pass) -> set[
     """
     known = _load_mentions_by_file(home_dir)
     fresh: dict[str, Any] = {}
-    mentions = {key.removeprefix(layout.PREFIX) for key in removal.promised_keys(home_dir)}
+    mentions = {key.removeprefix(layout.PREFIX) for key in removal.keys_rooms_promise(home_dir)}
     unreadable: list[str] = []
     finished = True
     for path in files_that_may_mention_keys(home_dir, unreadable):
-        if how.is_late():
+        if how.is_time_up():
             finished = False
             break
         try:
-            mentions |= _mentions_in(path, known, fresh, how)
+            mentions |= _file_mentions(path, known, fresh, how)
         except FileNotFoundError:
             continue
         except OSError as error:
@@ -313,11 +313,11 @@ def digests_referenced(home_dir: str, digests: Iterable[str], how: Pass) -> set[
         with contextlib.suppress(OSError):  # it only costs the next search time
             text = json.dumps({"v": FORMAT, "files": remembered}, separators=(",", ":"))
             layout.write_atomically(home_dir, home_dir + layout.REFERENCES, text.encode())
-    _require_all_read(unreadable)
-    return _digests_mentioned(digests, mentions) if finished else None
+    _refuse_if_any_unreadable(unreadable)
+    return _digests_with_mentions(digests, mentions) if finished else None
 
 
-def _require_all_read(unreadable: Sequence[str]) -> None:
+def _refuse_if_any_unreadable(unreadable: Sequence[str]) -> None:
     if unreadable:
         more = f" (and {len(unreadable) - 1} more)" if len(unreadable) > 1 else ""
         raise StoreError(
@@ -328,7 +328,7 @@ def _require_all_read(unreadable: Sequence[str]) -> None:
 def files_that_may_mention_keys(home_dir: str, unreadable: list[str]) -> Iterator[str]:
     """Every file that may mention a key, once; folders that could not be read are added."""
     seen: set[tuple[int, int]] = set()
-    present, *others = put.client_folders(home_dir)
+    present, *others = put.client_folders_using_store(home_dir)
     for client in [present, *others]:
         if os.path.isdir(client) or client == present:
             yield from _files_below(f"{client}/projects", seen, unreadable)
@@ -364,9 +364,9 @@ def _files_below(folder: str, seen: set[tuple[int, int]], unreadable: list[str])
         yield from (entry.path for entry in found if entry.is_file())
 
 
-def _mentions_in(path: str, known: dict[str, Any], fresh: dict[str, Any], how: Pass) -> set[str]:
+def _file_mentions(path: str, known: dict[str, Any], fresh: dict[str, Any], how: Pass) -> set[str]:
     now_ns = time.time_ns()
-    descriptor = layout.open_to_read(path, follow=True)
+    descriptor = layout.open_regular_file(path, follow=True)
     try:
         status = os.fstat(descriptor)
         identity = [status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns]
@@ -374,7 +374,7 @@ def _mentions_in(path: str, known: dict[str, Any], fresh: dict[str, Any], how: P
         if isinstance(entry, list) and entry[:-1] == identity:
             mentions = set(entry[-1])
         else:
-            mentions = _read_mentions(descriptor)
+            mentions = _read_mentions_of_descriptor(descriptor)
         if status.st_mtime_ns < now_ns - _SETTLED_NS:
             fresh[path] = [*identity, sorted(mentions)]
         how.progress(status.st_size)
@@ -383,7 +383,7 @@ def _mentions_in(path: str, known: dict[str, Any], fresh: dict[str, Any], how: P
         os.close(descriptor)
 
 
-def _read_mentions(descriptor: int) -> set[str]:
+def _read_mentions_of_descriptor(descriptor: int) -> set[str]:
     found: set[bytes] = set()
     block, data = b"-", b""
     while block:
@@ -397,7 +397,7 @@ def _read_mentions(descriptor: int) -> set[str]:
     return {digits.decode("ascii") for digits in found}
 
 
-def _digests_mentioned(digests: Iterable[str], mentions: Iterable[str]) -> set[str]:
+def _digests_with_mentions(digests: Iterable[str], mentions: Iterable[str]) -> set[str]:
     """The digests that are mentioned; first digits that several have in common hold them all."""
     ordered = sorted(digests)
     found = set()
@@ -412,7 +412,7 @@ def _digests_mentioned(digests: Iterable[str], mentions: Iterable[str]) -> set[s
 def _load_mentions_by_file(home_dir: str) -> dict[str, Any]:
     """What earlier searches found, by file; nothing where it is lost or damaged."""
     try:
-        stored = json.loads(layout.read_file(home_dir + layout.REFERENCES))
+        stored = json.loads(layout.read_store_file(home_dir + layout.REFERENCES))
         files = stored["files"] if stored["v"] == FORMAT else {}
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return {}

@@ -1,6 +1,6 @@
 """The reference that stands in for stored content: built, and found again in any text. Pure.
 
-There is one form, a line with key, bytes, lines, exit code and pin, and `how_to_get_the_rest`
+There is one form, a line with key, bytes, lines, exit code and pin, and `how_to_get_the_rest_text`
 for its end. `[CCM_CACHED]` blocks, which earlier versions and another tool wrote, are only read, in
 each of the forms they had: with and without `path`, `source`, `~tokens` and `exit`.
 """
@@ -84,7 +84,7 @@ def bytes_line_stands_for(text: str) -> int | None:
     return int(told[1].replace(",", "")) if told else None
 
 
-def how_to_get_the_rest(key: str, program: str = "brimline", *also: str) -> str:
+def how_to_get_the_rest_text(key: str, program: str = "brimline", *also: str) -> str:
     """How to get the rest, for the last line of what stands in for content.
 
     Args:
