@@ -121,7 +121,7 @@ def _events() -> str:
         "|---|---|---|---|",
     ]
     for name, answered in EVENTS.items():
-        tools = answered.matcher()
+        tools = answered.tool_matcher()
         matcher = f"`{tools}`" if tools else "all"
         lines.append(f"| `{name}` | {matcher} | {answered.timeout_s} s | {answered.purpose} |")
     return "\n".join(lines) + "\n"

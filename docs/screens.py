@@ -86,12 +86,12 @@ class _Player(demo.Player):
     def status_line(self) -> str:
         """What stands below the prompt now."""
         event = testing.statusline_event(self.session, WINDOW_TOKENS, None)
-        return self._run("statusline", event).decode().strip()
+        return self._run_process("statusline", event).decode().strip()
 
     def rows(self) -> list[list[tuple[str, str]]]:
         """What the pane shows now."""
         question = {"session": self.session.session_id, "cwd": self.session.cwd}
-        answer: dict[str, Any] = json.loads(self._run("mod pane", question | PANE))
+        answer: dict[str, Any] = json.loads(self._run_process("mod pane", question | PANE))
         rows: list[list[tuple[str, str]]] = answer["rows"]
         return rows
 
@@ -101,9 +101,9 @@ class _Player(demo.Player):
         text = "x" * int(tokens * ratio)
         self._call_tool("Read", {"file_path": f"src/weekly/part{tokens}.py"}, text, tokens)
 
-    def _compact(self) -> str:
+    def _play_compaction(self) -> str:
         """Compact, and write down what stays as the client does: every row once more."""
-        answer = super()._compact()
+        answer = super()._play_compaction()
         lines = json.loads(self.compacted)["results"]
         for entry in self.messages:
             for use in entry.get("toolUses", ()):
@@ -116,8 +116,8 @@ class _Player(demo.Player):
                 self.session.tool_result(result["tool_use_id"], text)
         return answer
 
-    def _run(self, name: str, payload: dict[str, Any]) -> bytes:
-        answer = super()._run(name, payload)
+    def _run_process(self, name: str, payload: dict[str, Any]) -> bytes:
+        answer = super()._run_process(name, payload)
         if name == "mod compact":
             self.compacted = answer
         return answer
