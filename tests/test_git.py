@@ -35,23 +35,23 @@ def test_changed_and_unknown_files_are_told_once_each() -> None:
     Path("new").mkdir()
     Path("new/a").write_text("", encoding="utf-8")
     Path("b").write_text("", encoding="utf-8")
-    assert git.branch_head_and_changed_files(os.getcwd())["dirty"] == ["kept", "b", "new/"]
+    assert git.branch_commit_and_changed_files(os.getcwd())["dirty"] == ["kept", "b", "new/"]
 
     for number in range(60):
         Path(f"b{number:02}").write_text("", encoding="utf-8")
-    assert len(git.branch_head_and_changed_files(os.getcwd())["dirty"]) == 50
+    assert len(git.branch_commit_and_changed_files(os.getcwd())["dirty"]) == 50
 
 
 @pytest.mark.usefixtures("repository")
 def test_a_head_without_a_branch_has_its_commit_alone() -> None:
     """And a branch without a commit its name alone."""
     run("checkout", "-q", "--detach")
-    detached = git.branch_head_and_changed_files(os.getcwd())
+    detached = git.branch_commit_and_changed_files(os.getcwd())
     assert detached["branch"] is None
     assert len(detached["head"]) == 12
 
     run("checkout", "-q", "--orphan", "empty")
-    unborn = git.branch_head_and_changed_files(os.getcwd())
+    unborn = git.branch_commit_and_changed_files(os.getcwd())
     assert (unborn["branch"], unborn["head"]) == ("empty", None)
 
 
@@ -59,11 +59,11 @@ def test_a_folder_below_a_repository_is_in_it(repository: Path) -> None:
     """One beside it is not, and one that git cannot read is as none."""
     below = repository / "a" / "b"
     below.mkdir(parents=True)
-    assert git.branch_head_and_changed_files(str(below))["branch"] == "main"
+    assert git.branch_commit_and_changed_files(str(below))["branch"] == "main"
     beside = repository.parent / "beside"
     (beside / ".git").mkdir(parents=True)
-    assert git.branch_head_and_changed_files(str(repository.parent)) == {}
-    assert git.branch_head_and_changed_files(str(beside)) == {}
+    assert git.branch_commit_and_changed_files(str(repository.parent)) == {}
+    assert git.branch_commit_and_changed_files(str(beside)) == {}
 
 
 def test_what_git_refuses_is_none(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,9 +83,9 @@ def test_a_filter_is_switched_off_and_one_that_cannot_be_is_not_run() -> None:
     run("config", "filter.x.clean", "touch ran; cat")
     Path(".gitattributes").write_text("* filter=x\n", encoding="utf-8")
     Path("kept").write_text("3", encoding="utf-8")
-    assert "kept" in git.branch_head_and_changed_files(os.getcwd())["dirty"]
+    assert "kept" in git.branch_commit_and_changed_files(os.getcwd())["dirty"]
     run("config", "filter.a=b.clean", "touch ran; cat")
-    assert git.branch_head_and_changed_files(os.getcwd())["dirty"] == [".gitattributes"]
+    assert git.branch_commit_and_changed_files(os.getcwd())["dirty"] == [".gitattributes"]
     assert not Path("ran").exists()
 
 

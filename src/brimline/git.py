@@ -25,7 +25,7 @@ _CHANGED = ("diff-files", "--name-only", "--ignore-submodules=all", "--no-ext-di
 _UNKNOWN = ("ls-files", "--others", "--exclude-standard", "--directory", "-z")
 
 
-def branch_head_and_changed_files(project_dir: str) -> dict[str, Any]:
+def branch_commit_and_changed_files(project_dir: str) -> dict[str, Any]:
     """Branch, head and changed files; empty without git or outside a repository."""
     if not _is_in_repository(project_dir):
         return {}

@@ -152,10 +152,10 @@ def repository(folder: str, **config: str) -> Callable[..., None]:
 
 def test_branch_head_and_changed_files_are_known(project_dir: str) -> None:
     """As git tells them; nothing outside of a repository."""
-    assert git.branch_head_and_changed_files(project_dir) == {}
+    assert git.branch_commit_and_changed_files(project_dir) == {}
     repository(project_dir)
 
-    found = git.branch_head_and_changed_files(project_dir)
+    found = git.branch_commit_and_changed_files(project_dir)
 
     assert found["branch"] == "main"
     assert len(found["head"]) == 12
@@ -183,7 +183,7 @@ def test_no_filter_runs_where_the_index_is_as_old_as_the_file(
     for path in ("a.txt", ".git/index"):
         os.utime(f"{project_dir}/{path}", ns=(os.stat(f"{project_dir}/a.txt").st_mtime_ns,) * 2)
 
-    found = git.branch_head_and_changed_files(project_dir)
+    found = git.branch_commit_and_changed_files(project_dir)
 
     assert not (world / "sprung").exists()
     assert (found["branch"], "new.txt" in found["dirty"]) == ("main", True)
@@ -210,7 +210,7 @@ def test_nothing_of_a_hostile_repository_is_run(project_dir: str, world: Path) -
     # Of the size that is on record, so that only its content could tell whether it was changed.
     Path(project_dir, "a.txt").write_text("two\n", encoding="utf-8")
     os.utime(f"{project_dir}/a.txt", (1, 1))
-    assert git.branch_head_and_changed_files(project_dir)["branch"] == "main"
+    assert git.branch_commit_and_changed_files(project_dir)["branch"] == "main"
 
     bare = Path(project_dir, "vendored")
     subprocess.run(["git", "init", "-q", "--bare", str(bare)], check=True, capture_output=True)
@@ -220,7 +220,7 @@ def test_nothing_of_a_hostile_repository_is_run(project_dir: str, world: Path) -
         capture_output=True,
     )
 
-    assert git.branch_head_and_changed_files(str(bare)) == {}
+    assert git.branch_commit_and_changed_files(str(bare)) == {}
     assert not (world / "sprung").exists()
 
 

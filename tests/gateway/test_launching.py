@@ -257,7 +257,9 @@ def test_where_the_data_folder_cannot_hold_them_settings_are_written_elsewhere(w
 )
 def test_the_exit_code_is_the_clients(code: str, exit_code: int) -> None:
     """Of one that was killed, what a shell says of it."""
-    assert launching._run_in_foreground([sys.executable, "-I", "-S", "-c", code]) == exit_code
+    assert (
+        launching._run_client_in_foreground([sys.executable, "-I", "-S", "-c", code]) == exit_code
+    )
 
 
 def test_a_gateway_has_of_the_environment_only_places(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -432,7 +434,7 @@ def test_when_the_client_has_ended_signals_are_ours_again() -> None:
     numbers = [getattr(signal, name) for name in launching._PASSED_ON]
     before = {number: signal.getsignal(number) for number in numbers}
 
-    code = launching._run_in_foreground(
+    code = launching._run_client_in_foreground(
         [sys.executable, "-I", "-S", "-c", f"import os; os.kill(os.getppid(), {signal.SIGUSR1})"]
     )
 

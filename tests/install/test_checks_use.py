@@ -147,12 +147,12 @@ def test_foreign_commands_before_a_compaction_are_found_in_chosenof_any_shape(
 def test_a_member_is_added_with_the_objects_that_are_missing_on_the_way() -> None:
     """Laid out as the text is, and taken out again without a trace but the empty object."""
     for text in ("{}", '{"a": 1}', '{\n  "a": 1\n}\n', '{"b": {}}'):
-        added = jsontext.with_member(text, ("b", "c"), "d", [1])
+        added = jsontext.with_new_member(text, ("b", "c"), "d", [1])
 
         assert json.loads(added) == json.loads(text) | {"b": {"c": {"d": [1]}}}
         emptied = jsontext.without_value(added, ("b",))
         assert json.loads(emptied) == {k: v for k, v in json.loads(text).items() if k != "b"}
-    assert jsontext.with_member('{\n  "a": 1\n}', ("b",), "c", 2) == (
+    assert jsontext.with_new_member('{\n  "a": 1\n}', ("b",), "c", 2) == (
         '{\n  "a": 1,\n  "b": {\n    "c": 2\n  }\n}'
     )
 

@@ -13,7 +13,7 @@ from brimline.install import jsontext
 from brimline.install.jsontext import (
     parse_json_text,
     with_element,
-    with_member,
+    with_new_member,
     with_value,
     without_value,
 )
@@ -68,7 +68,7 @@ def places(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 def added(text: str, path: Path, target: Any, key: str, value: object) -> tuple[str, Path]:
     """Add to the container at a path; the edited text and the path of the addition."""
     if isinstance(target, dict):
-        return with_member(text, path, key, value), (*path, key)
+        return with_new_member(text, path, key, value), (*path, key)
     return with_element(text, path, value), (*path, len(target))
 
 
@@ -137,7 +137,7 @@ def test_a_laid_out_text_stays_what_json_dumps_would_write(
 
     text = laid_out({"a": {"list": [1], "empty": {}, "none": []}, "é": [HOOK]})
 
-    text = with_member(text, ("a", "empty"), "k", HOOK)
+    text = with_new_member(text, ("a", "empty"), "k", HOOK)
     text = with_element(text, ("a", "none"), HOOK)
     text = with_element(text, ("a", "list"), [2])
     text = with_element(text, ("é", 0, "hooks"), "ü")
@@ -155,13 +155,13 @@ def test_spellings_of_others_survive_an_edit_and_its_undoing() -> None:
     """Numbers, escapes, duplicates and inline arrays stay as written; one line stays one line."""
     text = '{\r\n\t"n": 1.0e5, "e": "\\u00e9\\/",\r\n\t"n": -0,\r\n\t"l": [1,2 , 3]}'
 
-    edited = with_member(text, (), "hooks", {"é": []})
+    edited = with_new_member(text, (), "hooks", {"é": []})
 
     assert edited == text[:-1] + ',\r\n\t"hooks": {\r\n\t\t"é": []\r\n\t}}'
     assert without_value(edited, ("hooks",)) == text
     assert without_value(text, ("l",)) == '{\r\n\t"n": 1.0e5, "e": "\\u00e9\\/",\r\n\t"n": -0}'
     assert without_value(text, ("l", 0)) == text.replace("1,2 , 3", "2 , 3")
-    assert with_member('{"a": 1}', (), "b", HOOK) == '{"a": 1, "b": ' + json.dumps(HOOK) + "}"
+    assert with_new_member('{"a": 1}', (), "b", HOOK) == '{"a": 1, "b": ' + json.dumps(HOOK) + "}"
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_what_is_no_json_or_too_deep_is_refused(text: str) -> None:
 )
 def test_a_member_comes_behind_the_last_one_in_its_manner(text: str, added: str) -> None:
     """On its line or on the next, with the indentation and the line ends that there are."""
-    assert with_member(text, (), "k", 1) == added
+    assert with_new_member(text, (), "k", 1) == added
     assert without_value(added, ("k",)) == text
 
 

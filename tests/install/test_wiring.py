@@ -91,7 +91,7 @@ def test_hooks_added_after_installing_stay(text: str, event: str, group: dict[st
     if event in json.loads(installed)["hooks"]:
         edited = jsontext.with_element(installed, ("hooks", event), group)
     else:
-        edited = jsontext.with_member(installed, ("hooks",), event, [group])
+        edited = jsontext.with_new_member(installed, ("hooks",), event, [group])
 
     assert json.loads(wiring.without_entries(edited, json.loads(text))) == expected
 

@@ -132,7 +132,7 @@ def test_a_line_is_cut_after_a_word_and_a_long_rest_is_counted(
 )
 def test_a_line_is_shown_as_the_terminal_left_it(line: str, shown: str) -> None:
     """A progress bar as it stood at the end, without colours."""
-    assert names.cleaned_line(line) == shown
+    assert names.line_without_escapes(line) == shown
 
 
 @pytest.mark.parametrize(

@@ -219,7 +219,7 @@ def test_what_a_hostile_project_costs_is_bounded(
     tree.put("home/.claude/CLAUDE.md", "- mine (CRITICAL)")
     opened = counted(monkeypatch, io, "read_file")
     looked_up = counted(monkeypatch, os.path, "realpath")
-    read = counted(monkeypatch, lines._Reader, "classify")
+    read = counted(monkeypatch, lines._Reader, "classify_line")
 
     found = tree.marked()
 

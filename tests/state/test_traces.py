@@ -72,7 +72,7 @@ def test_a_forgotten_session_is_silent_until_it_is_written_again(
     """Another one is not."""
     forgotten.note_forgotten(home_dir, 100.0004, {"session": "s1"})
     forgotten.note_forgotten(home_dir, 200.0, {"project": "/p"})
-    gone = forgotten.line_by_session(home_dir)
+    gone = forgotten.forgotten_line_by_session(home_dir)
     assert {name: line["at"] for name, line in gone.items()} == {"s1": 100.0}
     for name, moment, silent in (("s1", 100, True), ("s1", 101, False), ("s2", 1, False)):
         path = tmp_path / f"{name}.jsonl"

@@ -145,7 +145,7 @@ def items_to_evict(budget: Budget, window_tokens: int) -> list[dict[str, Any]]:
     return found
 
 
-def pinned_safety_and_task_texts(home_dir: str, session_id: str) -> list[list[str]]:
+def load_pinned_safety_and_task_texts(home_dir: str, session_id: str) -> list[list[str]]:
     """The pinned texts that come back after a compaction: of safety, and of the task at hand."""
     budget = load(home_dir, session_id)
     return [

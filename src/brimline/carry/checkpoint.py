@@ -66,7 +66,7 @@ def save_and_verify(  # noqa: PLR0913 - what a checkpoint is of, beside the ledg
         "transcript": transcript,
         "project": project_dir,
         "reading": figures,
-        "git": git.branch_head_and_changed_files(project_dir) if project_dir else {},
+        "git": git.branch_commit_and_changed_files(project_dir) if project_dir else {},
         "ledger": ledger.to_document(record),
     }
     problem = ""

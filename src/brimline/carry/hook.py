@@ -207,7 +207,7 @@ def _pinned_texts_of_budget(turn: Turn) -> list[list[str]]:
         return []
     from brimline.budget import items
 
-    return items.pinned_safety_and_task_texts(turn.home, turn.state.session_id)
+    return items.load_pinned_safety_and_task_texts(turn.home, turn.state.session_id)
 
 
 def _save_checkpoint_of_ledger(turn: Turn, record: Ledger, trigger: str) -> None:

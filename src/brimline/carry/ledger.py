@@ -130,12 +130,14 @@ def load(home_dir: str, session_id: str) -> Ledger:
     """
     path = f"{paths.carry_session_dir(home_dir, session_id)}/{LEDGER_FILE}"
     try:
-        return from_document(json.load_object(io.read_file(path, _LARGEST_LEDGER)), session_id)
+        return from_document(json.parse_object(io.read_file(path, _LARGEST_LEDGER)), session_id)
     except FileNotFoundError:
         from brimline.state import forgotten
 
         record = Ledger(session_id)
-        record.cursor = forgotten.line_by_session(home_dir).get(session_id, {}).get("cursor", {})
+        record.cursor = (
+            forgotten.forgotten_line_by_session(home_dir).get(session_id, {}).get("cursor", {})
+        )
         return record
     except (OSError, ValueError):
         return Ledger(session_id)

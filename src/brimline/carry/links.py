@@ -67,7 +67,7 @@ def note_or_drop_unfinished_session(home_dir: str, project_dir: str, record: led
 def last_unfinished_session(home_dir: str, project_dir: str) -> dict[str, Any] | None:
     """What was kept about the last session of a project that was left unfinished."""
     try:
-        left = json.load_object(io.read_file(_unfinished_session_file(home_dir, project_dir)))
+        left = json.parse_object(io.read_file(_unfinished_session_file(home_dir, project_dir)))
     except (OSError, ValueError):
         return None
     return left if left.get("v") == FORMAT and isinstance(left.get("session"), str) else None

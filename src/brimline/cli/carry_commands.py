@@ -136,7 +136,7 @@ def card_command(session_id: str | None, as_json: bool) -> None:
         # What it holds itself is still in its window.
         place, record = _take_over_former_session(place, record)
     marked = config.current_policy(paths.home(), place.project_dir).marked
-    pinned = items.pinned_safety_and_task_texts(paths.home(), record.session)
+    pinned = items.load_pinned_safety_and_task_texts(paths.home(), record.session)
     told = card.card_text(record, marked, pinned=pinned)
     report = {"session_id": place.session_id, "card": told, "characters": len(told)}
     output.answer(

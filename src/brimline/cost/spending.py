@@ -85,7 +85,7 @@ def read_spendings(
         StateError: `spending.jsonl` cannot be written.
     """
     current = {spending.path: spending for spending in load_kept_spendings(home_dir)}
-    gone = forgotten.line_by_session(home_dir)
+    gone = forgotten.forgotten_line_by_session(home_dir)
     wanted = []
     is_changed = False
     for path in paths:

@@ -90,7 +90,7 @@ class Index:
 
     def _drop_gone_and_return_stale(self, base: sqlite3.Connection) -> dict[str, str]:
         """Drop the sessions that are gone; those to read with their stamps, the newest first."""
-        forgot = forgotten.line_by_session(self.home_dir)
+        forgot = forgotten.forgotten_line_by_session(self.home_dir)
         files = [
             path for path in find.all_transcripts() if not forgotten.is_forgotten_file(forgot, path)
         ]

@@ -37,7 +37,7 @@ def replay_session(path: str, preset: str | None, chosen: list[str]) -> dict[str
     Raises:
         BrimlineError: a setting is wrong, or the session cannot be played.
     """
-    wanted = dict(map(_parse_set_option, [f"guard.preset={preset}"] * bool(preset) + chosen))
+    wanted = dict(map(_split_set_option, [f"guard.preset={preset}"] * bool(preset) + chosen))
     if preset and wanted["guard.preset"] != preset:
         raise ConfigError("--preset and --set guard.preset name different presets: give one")
     own = tempfile.TemporaryDirectory(prefix="brimline-replay-", ignore_cleanup_errors=True)
@@ -73,7 +73,7 @@ def _replay_document(wanted: dict[str, str], steps: list[dict[str, Any]]) -> dic
     }
 
 
-def _parse_set_option(text: str) -> tuple[str, str]:
+def _split_set_option(text: str) -> tuple[str, str]:
     key, sign, value = text.partition("=")
     if not sign and config.find_setting(key):
         raise ConfigError(f"write --set {key}=VALUE")

@@ -52,7 +52,7 @@ def loads(text: str) -> Any:
     return parse_at(text.lstrip(_WHITESPACE), 0)[0]
 
 
-def load_object(raw: bytes) -> dict[str, Any]:
+def parse_object(raw: bytes) -> dict[str, Any]:
     """Parse one document that must be an object.
 
     Raises:

@@ -97,7 +97,7 @@ def load_compiled(home_dir: str, project_dir: str) -> Policy | None:
     """The compiled policy as it lies on disk, or None where it is missing or unreadable."""
     try:
         raw = io.read_file(paths.policy_file(home_dir, project_dir))
-        document = json.load_object(raw)
+        document = json.parse_object(raw)
         if document["v"] != FORMAT:
             return None
         values = document["values"]

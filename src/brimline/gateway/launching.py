@@ -100,7 +100,7 @@ def run_client_behind_gateway(arguments: list[str], compact_pct: int | None) -> 
         try:
             gateway.start("" if _PRINTS & {*rest} else _HERE)
             with _temporary_settings_file(settings) as path:
-                return _run_in_foreground([client, "--settings", path, *rest])
+                return _run_client_in_foreground([client, "--settings", path, *rest])
         finally:
             gateway.stop()
 
@@ -234,7 +234,7 @@ def _upstream_url(env: Mapping[str, str]) -> str:
     return serving.checked_url(env.get(serving.BASE_URL) or serving.SERVICE, serving.BASE_URL)
 
 
-def _run_in_foreground(command: list[str]) -> int:
+def _run_client_in_foreground(command: list[str]) -> int:
     """The client in the foreground: the terminal and its keys are all the client's."""
     process: subprocess.Popen[bytes] | None = None
     early: list[int] = []

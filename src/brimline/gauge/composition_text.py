@@ -111,7 +111,9 @@ def text(report: dict[str, Any]) -> str:
         for hook in report["hooks"]
     ]
     lines += titled_table("Injected by hooks", hooks)
-    return "\n".join([*lines, *titled_table("Largest turns", _largest_turn_rows(report["turns"]))])
+    return "\n".join(
+        [*lines, *titled_table("Largest turns", _rows_of_largest_turns(report["turns"]))]
+    )
 
 
 def part_lines(report: dict[str, Any]) -> list[str]:
@@ -158,7 +160,7 @@ def _file_rows(files: list[dict[str, Any]], tokens: str) -> list[list[str]]:
     ]
 
 
-def _largest_turn_rows(turns: list[dict[str, Any]]) -> list[list[str]]:
+def _rows_of_largest_turns(turns: list[dict[str, Any]]) -> list[list[str]]:
     """The turns that added most themselves: what a first request brings is not their doing."""
     given = ("floor", "summary")
     added = [

@@ -37,7 +37,7 @@ def respond(turn: Turn) -> bytes:
         turn.attempt("results", _count_down_offers_for_unseen, turn, told.get("results"))
         decision = entry.ask_rooms(turn, "guard" if told.get("is_later") else "")
         if decision:
-            document = json.load_object(wire.client_answer(event.name, decision).encode())
+            document = json.parse_object(wire.client_answer(event.name, decision).encode())
     document[entry.MOD_KEY] = turn.attempt("gate", limits_for_mod_to_stay_silent, turn) or {}
     return json.dumps(document).encode()
 

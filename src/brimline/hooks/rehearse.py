@@ -82,7 +82,7 @@ class Rehearsal:
             happenings += self._ask_rooms("UserPromptSubmit", {"prompt": "x" * len(prompt)})
         if usage := row.usage_of(value):
             return happenings + self._play_request(value, usage)
-        self._append_row(value)
+        self._append_transcript_row(value)
         return happenings
 
     def _play_request(self, value: dict[str, Any], usage: row.Usage) -> list[dict[str, Any]]:
@@ -105,7 +105,7 @@ class Rehearsal:
             self.shift = tokens - recorded
         if is_new:
             happenings.append(self._happening("request", "", tokens) | {"recorded": recorded})
-        self._append_row(row.with_prompt_tokens(value, tokens))
+        self._append_transcript_row(row.with_prompt_tokens(value, tokens))
         return happenings
 
     def _usual_tokens_after_compaction(self) -> int:
@@ -134,7 +134,7 @@ class Rehearsal:
         return [self._happening("compacted", "as recorded", tokens)]
 
     def _play_compaction(self, value: dict[str, Any]) -> None:
-        self._append_row(value)
+        self._append_transcript_row(value)
         self._ask_rooms("PostCompact", {"trigger": "auto", "compact_summary": ""})
 
     def _ask_rooms(self, name: str, fields: dict[str, Any]) -> list[dict[str, Any]]:
@@ -173,5 +173,5 @@ class Rehearsal:
     def _happening(self, kind: str, text: str, tokens: int | None) -> dict[str, Any]:
         return {"kind": kind, "request": len(self.scan.requests), "text": text, "tokens": tokens}
 
-    def _append_row(self, value: dict[str, Any]) -> None:
+    def _append_transcript_row(self, value: dict[str, Any]) -> None:
         self.file.write(json.dumps(value).encode("utf-8", "replace") + b"\n")

@@ -172,7 +172,7 @@ def _in_tier_colour(text: str, reading: Reading) -> str:
 
 def _parse_payload(raw: bytes) -> dict[str, Any]:
     try:
-        return json.load_object(raw)
+        return json.parse_object(raw)
     except ValueError:
         return {}
 

@@ -30,7 +30,7 @@ class Event:
             ValueError: it is not a JSON object.
         """
         self.name = name
-        self.payload = payload = json.load_object(raw)
+        self.payload = payload = json.parse_object(raw)
         self.payload_bytes = len(raw)
         self.session_id = usage.as_text(payload.get("session_id"))
         self.transcript = usage.as_text(payload.get("transcript_path"))

@@ -1,6 +1,6 @@
 """Edits of JSON text that leave every character outside the edit as it was.
 
-`remove` undoes `with_member` and `with_element` to the byte, for every valid text, without
+`remove` undoes `with_new_member` and `with_element` to the byte, for every valid text, without
 being told what the text was:
 
 - In a container that has children, the addition is one run right after the last child: comma,
@@ -50,7 +50,7 @@ def parse_json_text(text: str) -> Any:
         raise InstallError(f"this is not valid JSON: {error}") from None
 
 
-def with_member(text: str, path: Path, key: str, value: object) -> str:
+def with_new_member(text: str, path: Path, key: str, value: object) -> str:
     """Add a member at the end of the object at `path`; the key must be new there.
 
     Objects that are missing on the way are made.
@@ -58,7 +58,7 @@ def with_member(text: str, path: Path, key: str, value: object) -> str:
     try:
         return _with_child(text, path, json.dumps(key, ensure_ascii=False) + ": ", value)
     except IndexError:
-        return with_member(text, path[:-1], str(path[-1]), {key: value})
+        return with_new_member(text, path[:-1], str(path[-1]), {key: value})
 
 
 def with_element(text: str, path: Path, value: object) -> str:
@@ -145,7 +145,7 @@ def _with_child(text: str, path: Path, name: str, value: object) -> str:
         before = target.children[-2].end if len(target.children) > 1 else target.start + 1
         in_lines = _has_line_break(text[before : last.begin])
         lead = "," + newline + indent if in_lines else ", "
-    elif _is_on_one_line(text):
+    elif _is_whole_text_on_one_line(text):
         indent = lead = ""
         tail = text[target.start + 1 : at]
     else:
@@ -157,13 +157,13 @@ def _with_child(text: str, path: Path, name: str, value: object) -> str:
 
 def _json_text(text: str, value: object, indent: str) -> str:
     """Write a value whose first line starts at `indent`, laid out as the text is."""
-    unit = None if _is_on_one_line(text) else _indent_unit(text)
+    unit = None if _is_whole_text_on_one_line(text) else _indent_unit(text)
     written = json.dumps(value, ensure_ascii=False, indent=unit)
     written = _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
     return written.replace("\n", _line_break_used_in(text) + indent)
 
 
-def _is_on_one_line(text: str) -> bool:
+def _is_whole_text_on_one_line(text: str) -> bool:
     """Whether all of it is on one line; `{}` shows no style."""
     return not _has_line_break(text.strip()) and bool(text.strip(" \t\r\n{}[]"))
 

@@ -75,8 +75,10 @@ def _compaction_point_tokens(window_tokens: int, percent: int | None) -> int:
 def _write_window(path: str, wanted: int | None, percent: int | None, home_dir: str) -> bool:
     file = settingsfile.read(path)
     try:
-        text = _text_with_value(file.text, (_WINDOW,), wanted)
-        text = _text_with_value(text, ("env", _PERCENT), None if percent is None else str(percent))
+        text = _settings_text_with_value(file.text, (_WINDOW,), wanted)
+        text = _settings_text_with_value(
+            text, ("env", _PERCENT), None if percent is None else str(percent)
+        )
     except InstallError as error:
         raise InstallError(f"{path}: {error}; nothing was changed") from None
     if file.encode(text) == (file.raw or b""):
@@ -85,7 +87,7 @@ def _write_window(path: str, wanted: int | None, percent: int | None, home_dir: 
     return True
 
 
-def _text_with_value(text: str, place: tuple[str, ...], wanted: int | str | None) -> str:
+def _settings_text_with_value(text: str, place: tuple[str, ...], wanted: int | str | None) -> str:
     """The settings with one value in its place, or without it."""
     text = text if text.strip() or wanted is None else "{}\n"
     settings = wiring.parse_settings(text)
@@ -97,7 +99,7 @@ def _text_with_value(text: str, place: tuple[str, ...], wanted: int | str | None
         return jsontext.without_value(text, place) if there else text
     if there:
         return jsontext.with_value(text, place, wanted)
-    return jsontext.with_member(text, place[:-1], place[-1], wanted)
+    return jsontext.with_new_member(text, place[:-1], place[-1], wanted)
 
 
 def _autocompact_window_text(report: dict[str, Any]) -> str:

@@ -94,7 +94,7 @@ def _with_only_our_group(
     if wanted is None:
         return _without_emptied(text, place, before or {}) if found else text
     if event not in _groups_by_event(text):
-        return jsontext.with_member(text, ("hooks",), event, [wanted])
+        return jsontext.with_new_member(text, ("hooks",), event, [wanted])
     return jsontext.with_element(text, place, wanted)
 
 
@@ -102,7 +102,7 @@ def _with_statusline(text: str, wiring: entries.Wiring, inherited: str | None) -
     settings = parse_settings(text)
     if "statusLine" not in settings:
         value = {"type": "command", "command": entries.statusline_command(wiring, inherited)}
-        return jsontext.with_member(text, (), "statusLine", value)
+        return jsontext.with_new_member(text, (), "statusLine", value)
     current = statusline_command_of(settings)
     ours = entries.parse_our_statusline(current)
     if current is None or (ours is None and entries.starts_brimline(current)):
@@ -132,7 +132,7 @@ def _with_rules(text: str, rules: Collection[str]) -> str:
         if "allow" in permissions:
             text = jsontext.with_element(text, _ALLOW, rule)
         else:
-            text = jsontext.with_member(text, _ALLOW[:1], "allow", [rule])
+            text = jsontext.with_new_member(text, _ALLOW[:1], "allow", [rule])
     return text
 
 
@@ -168,7 +168,7 @@ def _with_mod(text: str, folder: str) -> str:
         if not isinstance(held, dict):
             continue  # the client does not understand it either
         if path[1] not in held:
-            text = jsontext.with_member(text, path[:1], path[1], value)
+            text = jsontext.with_new_member(text, path[:1], path[1], value)
         elif path == _SOURCE and held[path[1]] != value:
             text = jsontext.with_value(text, path, value)
     return text

@@ -150,7 +150,7 @@ def reading_progress_if_unfinished(home_dir: str) -> dict[str, int] | None:
 
 def session_files_to_index(home_dir: str) -> Iterator[str]:
     """The files of sessions that memory reads: not those of subagents, nor forgotten ones."""
-    gone = forgotten.line_by_session(home_dir)
+    gone = forgotten.forgotten_line_by_session(home_dir)
     for path in find.files_beginning_with():
         is_agent = os.path.basename(path).startswith("agent-")
         if not is_agent and not forgotten.is_forgotten_file(gone, path):

@@ -74,7 +74,7 @@ def respond(name: str, raw: bytes, home_dir: str, begun: float | None = None) ->
     if policy.are_hooks_off_by_env():
         return {"pass": "brimline is switched off"}
     begun = time.monotonic() if begun is None else begun
-    request = json.load_object(raw)
+    request = json.parse_object(raw)
     del raw
     if name == "failed":
         raise ModError(request["message"])

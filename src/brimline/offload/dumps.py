@@ -144,7 +144,7 @@ def _describe_paths(source: Excerpt, budget: int) -> str:
 def _names_by_folder(lines: list[str]) -> dict[str, list[str]]:
     """Names by directory, from one path per line; of Windows, too."""
     folders: dict[str, list[str]] = {}
-    for path in filter(None, map(names.cleaned_line, lines)):
+    for path in filter(None, map(names.line_without_escapes, lines)):
         separator = "/" if "/" in path else "\\"
         folder, mark, name = path.rstrip(separator).rpartition(separator)
         folders.setdefault(folder + mark or ".", []).append(name)

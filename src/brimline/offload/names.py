@@ -82,7 +82,7 @@ class Name(NamedTuple):
     """One of the four above."""
 
 
-def cleaned_line(line: str) -> str:
+def line_without_escapes(line: str) -> str:
     """The line without terminal escapes, control characters and the space around it."""
     line = line.strip()
     if line.isascii() and line.isprintable():

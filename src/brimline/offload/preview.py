@@ -156,7 +156,9 @@ def _pick_alarming_lines(source: Excerpt, limit: int) -> None:
     # By form: how grave it is, the gravest lowest, and where it stands.
     messages: dict[str, tuple[int, list[int]]] = {}
     for position, line in enumerate(source.lines):
-        text = names.cleaned_line(names.line_after_last_redraw(line)[:_ALARM_WITHIN_CHARACTERS])
+        text = names.line_without_escapes(
+            names.line_after_last_redraw(line)[:_ALARM_WITHIN_CHARACTERS]
+        )
         weight = names.alarm_level_of_line(text)
         if weight:
             form = kinds.with_numbers_zeroed(text[: 4 * _WIDTH])
@@ -218,7 +220,7 @@ class Excerpt:
         """Show a line; False where there is no room for it."""
         if position in self.picks:
             return True
-        line = names.cleaned_line(self.lines[position])
+        line = names.line_without_escapes(self.lines[position])
         text = names.clip_at_word(line, width, self.beyond.get(position, 0))
         cost = len(text) + len(note) + self.frame
         if cost > self.left:

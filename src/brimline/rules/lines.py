@@ -55,7 +55,9 @@ def parse_front_and_lines(text: str) -> tuple[list[str], list[Line]]:
     ends = [at for at, row in enumerate(rows) if row.rstrip() == "---"][:2]
     skipped = ends[1] + 1 if len(ends) > 1 and ends[0] == 0 else 0
     reader = _Reader()
-    lines = [reader.classify(number, row) for number, row in enumerate(rows[skipped:], skipped + 1)]
+    lines = [
+        reader.classify_line(number, row) for number, row in enumerate(rows[skipped:], skipped + 1)
+    ]
     return rows[1 : max(1, skipped - 1)], lines
 
 
@@ -85,7 +87,7 @@ class _Reader:
         self.in_paragraph = False
         self.in_list = False
 
-    def classify(self, number: int, row: str) -> Line:
+    def classify_line(self, number: int, row: str) -> Line:
         """Classify the next line."""
         rest = _QUOTE.sub("", row.expandtabs(4), count=1)
         inner = rest.strip()

@@ -285,7 +285,7 @@ class Finder:
             row.results = tuple(_block_ids(value, "tool_result", "tool_use_id"))
         row.is_answer = 0 < len(row.results) == len(message_of(value).get("content", ()))
         row.is_exact = line.exact or data.decode("utf-8", "ignore").encode() == data
-        if self._note_if_repeated(row):
+        if self._is_copy_of_earlier_row(row):
             return
         self._rows.append(row)
         thread = self._threads.setdefault(row.thread, _Thread())
@@ -297,7 +297,7 @@ class Finder:
             self._note_boundary(value, thread, row)
         thread.note_row(row)
 
-    def _note_if_repeated(self, row: _Row) -> bool:
+    def _is_copy_of_earlier_row(self, row: _Row) -> bool:
         """Note a row that stands there a second time; another with its id makes both doubtful."""
         earlier = self._by_id.setdefault(row.uuid, row)
         if earlier is row:

@@ -102,17 +102,19 @@ class Plan:
     @property
     def lost_thinking_tokens(self) -> int:
         """By how many of these because thinking is not sent again."""
-        return self._estimate_tokens(sum(thought.characters for thought in self.lost_thoughts))
+        return self._tokens_of_characters(sum(thought.characters for thought in self.lost_thoughts))
 
     def tokens_saved_by(self, name: str) -> int:
         """What a strategy saves in tokens."""
-        return self._estimate_tokens(self.savings[name].context_characters)
+        return self._tokens_of_characters(self.savings[name].context_characters)
 
     def saved_tokens_by_call(self) -> dict[str, int]:
         """What each replaced result saves in tokens."""
-        return {call: self._estimate_tokens(count) for call, count in self.characters_of.items()}
+        return {
+            call: self._tokens_of_characters(count) for call, count in self.characters_of.items()
+        }
 
-    def _estimate_tokens(self, characters: int) -> int:
+    def _tokens_of_characters(self, characters: int) -> int:
         return int(characters / models.lookup_model(self.survey.model).characters_per_token)
 
 
@@ -146,7 +148,7 @@ def make_purge_plan(survey: Survey, options: Options, pinned_digests: Collection
     plan.kept = {"pinned": 0, "preserved": 0}
     chooser = _Chooser(survey, options, pinned_digests)
     for item in survey.items:
-        strategy, reason = chooser.strategy_that_removes(item), chooser.why_kept(item)
+        strategy, reason = chooser.strategy_that_could_remove(item), chooser.why_kept(item)
         if strategy == OLD and reason:
             plan.kept[reason] += 1
         if strategy in options.strategies and not reason:
@@ -193,7 +195,7 @@ class _Chooser:
         """Whether the user wants a result to stay, by a directive or by a pin in the store."""
         return item.call.id in self._calls or item.digest in self._digests
 
-    def strategy_that_removes(self, item: Item) -> str:
+    def strategy_that_could_remove(self, item: Item) -> str:
         """By what something that may go would go, wanted or not; empty for what may not."""
         if item.kind == COPY:
             return "" if self._is_recent(item) else COPIES
@@ -275,7 +277,7 @@ def key_of_item(item: Item) -> str:
 def purge(
     path: str, plan: Plan, home_dir: str, *, quiet_s: float = 1.0, progress: Progress = None
 ) -> Rewritten:
-    """Do it.
+    """Rewrite the session as it was planned.
 
     Raises:
         InUseError: the session is in use.

@@ -359,7 +359,7 @@ def restore(
                 is_first, last = False, block[-1:]
                 if progress:
                     progress(len(block))
-        new.write(_thinking_stripped_line(found, length))
+        new.write(_row_that_drops_later_thinking(found, length))
 
     def verify(new_path: str) -> None:
         if not _file_begins_with(new_path, found.undone[-1].before):
@@ -378,7 +378,7 @@ def restore(
     return done
 
 
-def _thinking_stripped_line(found: Restoration, length: int) -> bytes:
+def _row_that_drops_later_thinking(found: Restoration, length: int) -> bytes:
     """The client's row by which thinking of turns made since is not sent again; maybe none.
 
     It was made behind what a purge had left, and the service would refuse it.

@@ -311,7 +311,7 @@ def _keys_no_preset_may_change(config: Config) -> list[str]:
 
 def _read_learned_points(home_dir: str) -> dict[str, Any]:
     try:
-        return json.load_object(io.read_file(paths.learned_file(home_dir)))
+        return json.parse_object(io.read_file(paths.learned_file(home_dir)))
     except (OSError, ValueError):
         return {}
 

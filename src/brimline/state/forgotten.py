@@ -43,7 +43,7 @@ def read_forgotten_lines(home_dir: str) -> list[dict[str, Any]]:
     return json.read_lines(home_dir + _FILE)
 
 
-def line_by_session(home_dir: str) -> dict[str, dict[str, Any]]:
+def forgotten_line_by_session(home_dir: str) -> dict[str, dict[str, Any]]:
     """The last line about each session."""
     return {line["session"]: line for line in read_forgotten_lines(home_dir) if "session" in line}
 

@@ -111,7 +111,7 @@ def update_changed_sessions(
     Raises:
         StateError: the history cannot be written.
     """
-    gone = forgotten.line_by_session(home_dir)
+    gone = forgotten.forgotten_line_by_session(home_dir)
     given = _transcripts_by_session(
         path for path in transcripts if not forgotten.is_forgotten_file(gone, path)
     )

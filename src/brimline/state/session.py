@@ -151,7 +151,7 @@ class SessionState:
         if name not in self.names:
             return {}
         try:
-            stored = json.load_object(io.read_file(f"{self.folder}/{name}"))
+            stored = json.parse_object(io.read_file(f"{self.folder}/{name}"))
         except (OSError, ValueError):
             return {}
         return stored if stored.pop("v", None) == FORMAT else {}

@@ -128,7 +128,7 @@ def read_sidecar(home_dir: str, key: str) -> dict[str, Any]:
     """What is known about a blob; empty where the sidecar is lost or damaged."""
     path = layout.stored_path(home_dir, layout.digest_of_key(key), "json")
     try:
-        return json.load_object(layout.read_store_file(path))
+        return json.parse_object(layout.read_store_file(path))
     except (OSError, ValueError):
         return {}
 
@@ -260,8 +260,8 @@ def parse_range(text: str, count: int, what: str = "line") -> Span:
     start, character, colon, end = match.groups() if match else [None] * 4
     if not start and not end:
         raise StoreError(f"{text[:40]!r} is no range of {what}s: write A:B, A: or :B")
-    first = _parse_line_number(start, 1, count)
-    last = _parse_line_number(end, count, count) if colon else first
+    first = _line_number_or_default(start, 1, count)
+    last = _line_number_or_default(end, count, count) if colon else first
     if first > count:
         raise StoreError(f"there is no {what} {first:,}: the last one is {count:,}")
     if last < first:
@@ -269,7 +269,7 @@ def parse_range(text: str, count: int, what: str = "line") -> Span:
     return Span(first, min(last, count), int(character or "1") - 1)
 
 
-def _parse_line_number(text: str | None, default: int, count: int) -> int:
+def _line_number_or_default(text: str | None, default: int, count: int) -> int:
     if text is None:
         return default
     number = int(text)

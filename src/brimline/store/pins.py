@@ -109,7 +109,7 @@ def read_pin(home_dir: str, digest: str) -> Pin | None:
     except OSError as error:
         return Pin(HARD, f"the pin cannot be read: {error.strerror or error}")
     try:
-        stored = json.load_object(raw)
+        stored = json.parse_object(raw)
         level, reason, at = stored["level"], stored["reason"], stored["at"]
     except (ValueError, KeyError):
         level = ""
