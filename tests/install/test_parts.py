@@ -149,7 +149,7 @@ def test_commands_are_written_once_and_those_of_others_are_named(home: Home) -> 
     part = parts.Commands(home.data, STARTED)
     first = part.install(do=True)
     again = part.install(do=True)
-    folder = Path(parts.commands_folder())
+    folder = Path(parts.slash_commands_folder())
     name = min(file.name for file in folder.iterdir())
     (folder / name).write_text("my own")
     (folder / "other.md").write_text("theirs")

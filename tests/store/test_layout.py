@@ -59,7 +59,7 @@ def test_no_file_stays_open(home_dir: str, world: Path) -> None:
         contents.length_of_content(home_dir, key[7:])
         pins.pin(home_dir, key)
         pins.read_pin(home_dir, key[7:])
-        list(contents.store_event_rows(home_dir))
+        list(contents.read_store_events(home_dir))
         with pytest.raises(OSError, match="not a regular file"):
             layout.read_store_file(str(folder))
         transcript(f"{key}\n")

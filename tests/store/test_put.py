@@ -69,7 +69,7 @@ def test_a_put_leaves_the_documented_files_private_and_each_content_once(home_di
     assert found == told
     trail = [
         (line["event"], line["session"], line.get("cwd"))
-        for line in contents.store_event_rows(home_dir)
+        for line in contents.read_store_events(home_dir)
     ]
     assert trail == [("put", "s1", None), ("put", "s2", "/p")]
 
@@ -225,7 +225,7 @@ def test_every_record_is_in_store_time_to_the_millisecond(home_dir: str) -> None
     removal.forget_key(home_dir, first)
 
     moment = 4_000_000_000.123
-    noted = [(row["event"], row["key"], row["at"]) for row in contents.store_event_rows(home_dir)]
+    noted = [(row["event"], row["key"], row["at"]) for row in contents.read_store_events(home_dir)]
     assert noted[1:] == [
         ("put", second, moment),
         ("pin", first, moment),

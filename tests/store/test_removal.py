@@ -55,7 +55,7 @@ def test_a_forgotten_session_leaves_no_trace_in_the_store(home_dir: str) -> None
     assert shelves.keys(home_dir) == {other}
     assert traces(home_dir, "session-one") == []
     assert traces(home_dir, "secret") == []
-    rows = [(row["event"], row["key"]) for row in contents.store_event_rows(home_dir)]
+    rows = [(row["event"], row["key"]) for row in contents.read_store_events(home_dir)]
     assert rows == [("put", other), ("forget", mine)]
 
 
@@ -95,4 +95,4 @@ def test_a_line_that_a_full_disk_cut_short_hides_no_other(home_dir: str) -> None
     key = stored(home_dir, text(2), session="second")
 
     assert contents.sessions_by_key(home_dir)[key].keys() == {"second"}
-    assert len(list(contents.store_event_rows(home_dir))) == 2
+    assert len(list(contents.read_store_events(home_dir))) == 2

@@ -393,7 +393,7 @@ def test_what_goes_leaves_nothing_but_a_line_in_the_trail(home_dir: str, project
     os.mkdir(layout.stored_path(home_dir, key[7:9] + "0" * 62))  # which is no blob
     assert prune(home_dir, GARBAGE, Pass()).keys == [key]
     assert (shelves.keys(home_dir), list(contents.sidecars_and_pins(home_dir))) == (set(), [])
-    last = list(contents.store_event_rows(home_dir))[-1]
+    last = list(contents.read_store_events(home_dir))[-1]
     assert (last["event"], last["key"]) == ("prune", key)
 
 

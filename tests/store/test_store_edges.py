@@ -196,7 +196,7 @@ def test_forgetting_tells_the_trail_only_of_what_was_there(home_dir: str) -> Non
     assert removal.forget_key(home_dir, first) is False
     assert removal.forget_key(home_dir, last) is True
     assert Path(home_dir + layout.LAST_KEY).read_bytes() == b""
-    told = [(row["event"], row["key"]) for row in contents.store_event_rows(home_dir)]
+    told = [(row["event"], row["key"]) for row in contents.read_store_events(home_dir)]
     assert told[2:] == [("forget", first), ("forget", last)]
     os.unlink(home_dir + layout.LAST_KEY)
     assert removal.forget_key(home_dir, first) is False
@@ -558,7 +558,7 @@ def test_a_pin_has_its_moment_and_none_says_so_in_the_trail(home_dir: str) -> No
     with pytest.raises(StoreError) as told:
         pins.pin(home_dir, KEY)
 
-    rows = [(row["event"], row.get("level")) for row in contents.store_event_rows(home_dir)]
+    rows = [(row["event"], row.get("level")) for row in contents.read_store_events(home_dir)]
     assert rows == [("put", None), ("pin", "soft"), ("pin", "none")]
     assert str(told.value) == (
         f"{KEY} is not in the store: it was pruned, forgotten or never stored"

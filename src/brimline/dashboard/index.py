@@ -73,7 +73,10 @@ class Index:
         with self._open_database() as base:
             stale = self._drop_gone_and_return_stale(base)
             done, self.total = 0, sum(map(_transcript_bytes_in_stamp, stale.values()))
-            same = story.policy_lookup(self.home_dir), history.lines_by_session(self.home_dir)
+            same = (
+                story.make_current_policy_lookup(self.home_dir),
+                history.lines_by_session(self.home_dir),
+            )
             with output.Progress("Reading sessions", self.total) as bar:
                 for path, now in stale.items():
                     self.busy = None if self.is_current else (done, self.total)

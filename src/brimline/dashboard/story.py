@@ -163,7 +163,7 @@ def read_story(path: str, home_dir: str, progress: Callable[[int], None] | None 
     Raises:
         SessionError: its file cannot be read.
     """
-    policy_of = policy_lookup(home_dir)
+    policy_of = make_current_policy_lookup(home_dir)
     story = story_without_readings(path, home_dir, policy_of, progress=progress)
     _add_readings_to_moments(story, SessionState(home_dir, story.kept_as), policy_of(story.project))
     _add_gateway_edits_to_moments(story)
@@ -180,7 +180,7 @@ def _is_running(path: str) -> bool:
         return False  # it went away meanwhile
 
 
-def policy_lookup(home_dir: str) -> Callable[[str | None], Policy]:
+def make_current_policy_lookup(home_dir: str) -> Callable[[str | None], Policy]:
     """The settings that hold in a project now, read once for each."""
     return cache(lambda project: config.current_policy(home_dir, project or os.getcwd()))
 

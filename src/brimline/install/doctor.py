@@ -192,7 +192,7 @@ def _check_slash_commands(home_dir: str, project_dir: str) -> Iterator[Said]:
         yield "commands-stale", {"names": ", ".join(names)}
     yield from [("commands-left", {"note": note}) for note in plan.notes]
     if not names and not plan.notes:
-        yield "commands", {"folder": parts.commands_folder()}
+        yield "commands", {"folder": parts.slash_commands_folder()}
 
 
 def _check_mcp_server(home_dir: str, project_dir: str) -> Iterator[Said]:

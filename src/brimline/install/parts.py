@@ -301,7 +301,7 @@ class Commands:
     def __init__(self, home_dir: str, started: pythons.Program, *, has_mod: bool = False) -> None:
         """Name the data folder, what is to be started, and whether the mod comes along."""
         self.home_dir, self.started, self.has_mod = home_dir, started, has_mod
-        self.subject = f"the slash commands in {commands_folder()}"
+        self.subject = f"the slash commands in {slash_commands_folder()}"
 
     def install(self, *, do: bool) -> Plan:
         """The files that are missing or out of date."""
@@ -320,13 +320,13 @@ class Commands:
         if do:
             plan.write_files()
             with contextlib.suppress(OSError):  # somebody keeps something in it
-                os.rmdir(commands_folder())
-                os.rmdir(os.path.dirname(commands_folder()))
+                os.rmdir(slash_commands_folder())
+                os.rmdir(os.path.dirname(slash_commands_folder()))
         return plan
 
     def _plan_for_files(self, wanted: dict[str, bytes], line: str | None) -> Plan:
         """What makes the folder hold exactly these files of ours; what is not ours is named."""
-        folder, plan = commands_folder(), Plan()
+        folder, plan = slash_commands_folder(), Plan()
         for name in dict.fromkeys([*wanted, *sorted(io.list_names(folder))]):
             path, after = f"{folder}/{name}", wanted.get(name)
             before = records.read_if_plain_file(path)
@@ -381,6 +381,6 @@ class McpServer:
 _REMOVAL = ("mcp", "remove", "-s", "user", client.SERVER)
 
 
-def commands_folder() -> str:
+def slash_commands_folder() -> str:
     """Where the client looks for the user's commands of our namespace."""
     return f"{paths.client_config_dir()}/commands/{slashcommands.NAMESPACE}"

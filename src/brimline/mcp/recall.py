@@ -120,7 +120,7 @@ def _text_on_why_key_is_gone(home_dir: str, text: str) -> str | None:
     if not layout.is_hex(start) or len(start) < layout.SHORTEST_PREFIX:
         return None
     whole = layout.PREFIX + start
-    trail = contents.store_event_rows(home_dir)
+    trail = contents.read_store_events(home_dir)
     told = [line for line in trail if str(line.get("key")).startswith(whole)]
     how = _REMOVED.get(told[-1].get("event", "")) if told else None
     if how is None or contents.digests_starting_with(home_dir, start):

@@ -192,7 +192,7 @@ def _find_unloaded_and_too_long(sources: Sequence[Source]) -> Iterator[Problem]:
         text = f"no room for it after a compaction: {marked.MOST_CHARACTERS:,} characters for all"
         yield Problem("marked", rule.path, rule.line, text)
     start = [source for source in sources if source.client == cascade.AT_START]
-    total = sum(len(source.text) for source in marked.files_without_duplicates(start))
+    total = sum(len(source.text) for source in marked.files_with_distinct_text(start))
     if total > marked.TOTAL_CHARACTERS:
         text = f"what loads at the start has {total:,} characters, over {marked.TOTAL_CHARACTERS:,}"
         yield Problem("large", start[-1].path, None, text)

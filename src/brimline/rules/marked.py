@@ -183,14 +183,14 @@ def text_client_does_not_load(files: Cascade, room: int) -> str:
     loaded = {source.digest for source in files.sources if source.client == AT_START}
     ours = [
         source
-        for source in files_without_duplicates(files.sources)
+        for source in files_with_distinct_text(files.sources)
         if source.client == NEVER and is_in_every_session(source) and source.digest not in loaded
     ]
     text = _text_of_files(ours, room - len(_HEAD))
     return _HEAD + text if text else ""
 
 
-def files_without_duplicates(sources: Iterable[Source]) -> list[Source]:
+def files_with_distinct_text(sources: Iterable[Source]) -> list[Source]:
     """The files that say something, each text once: the first one stays."""
     kept: dict[str, Source] = {}
     for source in sources:
@@ -207,7 +207,7 @@ def text_of_all_files(
     With a file at hand, room for one file is kept for it whether or not anything comes, so that the
     stable part has the same bytes for every file.
     """
-    kept = files_without_duplicates(sources)
+    kept = files_with_distinct_text(sources)
     dynamic = [source for source in kept if source.is_path_bound]
     reserve = min(FILE_CHARACTERS, total // 3) if has_file or dynamic else 0
     first = _text_of_files([source for source in kept if not source.is_path_bound], total - reserve)

@@ -225,7 +225,7 @@ def is_within(cwd: object, project: str) -> bool:
 
 def _digests_also_stored_in_project(home_dir: str, project: str) -> list[str]:
     """What another project had stored before this one did, by digest."""
-    told = [line for line in contents.store_event_rows(home_dir) if line.get("cwd")]
+    told = [line for line in contents.read_store_events(home_dir) if line.get("cwd")]
     inside = {cwd for cwd in {str(line["cwd"]) for line in told} if is_within(cwd, project)}
     keys = {str(line.get("key")) for line in told if line["cwd"] in inside}
     return [key.removeprefix(layout.PREFIX) for key in keys]

@@ -216,14 +216,14 @@ def files_moved_aside(home_dir: str, digest: str = "") -> list[str]:
     return [f"{folder}/{name}" for name in names if name.startswith(digest)]
 
 
-def store_event_rows(home_dir: str) -> Iterator[dict[str, Any]]:
+def read_store_events(home_dir: str) -> Iterator[dict[str, Any]]:
     """Every line that tells what happened to a blob, as far as it can be read, oldest first."""
-    for path in store_event_files(home_dir):
+    for path in store_events_paths(home_dir):
         with contextlib.suppress(OSError):
             yield from json.parse_lines(layout.read_store_file(path))[0]
 
 
-def store_event_files(home_dir: str) -> tuple[str, str]:
+def store_events_paths(home_dir: str) -> tuple[str, str]:
     """The files of the trail, the older one first."""
     newest = home_dir + layout.INDEX
     return newest + ".old", newest
@@ -232,7 +232,7 @@ def store_event_files(home_dir: str) -> tuple[str, str]:
 def sessions_by_key(home_dir: str) -> dict[str, dict[str, Any]]:
     """For every key the sessions that stored what is there, each with the last line about it."""
     found: dict[str, dict[str, Any]] = {}
-    for line in store_event_rows(home_dir):
+    for line in read_store_events(home_dir):
         key, session, event = line.get("key"), line.get("session"), line.get("event")
         if event in _REMOVALS:
             found.pop(str(key), None)

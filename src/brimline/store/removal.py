@@ -119,7 +119,7 @@ def forget_key(home_dir: str, key: str) -> bool:
 
 def sessions_in_store(home_dir: str) -> set[str]:
     """The sessions that left something in the store."""
-    names = [line.get("session") for line in contents.store_event_rows(home_dir)]
+    names = [line.get("session") for line in contents.read_store_events(home_dir)]
     beside = [digest for digest, kind in contents.sidecars_and_pins(home_dir) if kind == "json"]
     names += [
         contents.read_sidecar(home_dir, layout.PREFIX + digest).get("session") for digest in beside
@@ -167,7 +167,7 @@ def forget_session(home_dir: str, session: str) -> Forgotten:
     for key in stored.shared:
         if contents.read_sidecar(home_dir, key).get("session") == session:
             _rewrite_sidecar(home_dir, key, by_key.get(key, {}), session)
-    for path in contents.store_event_files(home_dir):
+    for path in contents.store_events_paths(home_dir):
         json.blank_out_lines(path, "session", session)
     # What is remembered of transcripts holds their names; the next search makes it anew.
     io.remove(home_dir + layout.REFERENCES)
