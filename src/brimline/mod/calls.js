@@ -41,7 +41,7 @@ export function answerCalls(on) {
   on("classic.PostToolUse", async ($, e, next) => {
     if (e.agent_id !== undefined) return next(e)
     if (!isOurs) await measure($) // first, for a hook that the client itself starts
-    const [below] = await Promise.all([next(e), look($)])
+    const [below] = await Promise.all([next(e), lookAtFill($)])
     const added = isOurs ? await answerCall($, e, below) : {}
     if (here.isInteractive) answered($)
     return { ...below, ...added }
@@ -65,10 +65,10 @@ export const askAgain = () => { gate = null }
 
 // Leave word of how full the window is, once for each request. The client knows it before the calls of a reply begin;
 // the session's file may not hold that reply yet when a hook reads it.
-export const measure = async $ => { await look($); await writing }
+export const measure = async $ => { await lookAtFill($); await writing }
 
 // The same, without waiting for the file. Every question costs its way to the client and back, so two go at once.
-const look = async $ => {
+const lookAtFill = async $ => {
   try {
     const [{ context: { tokens } }, model] = await Promise.all([$.session.usage(), $.session.model()])
     if (!tokens) return
