@@ -534,6 +534,6 @@ def test_the_mcp_servers_sharing_survives_every_error(
     """It is noted for `doctor`, and tried again later."""
     anna.join("anna", "qdrant+http://127.0.0.1:9/memory")
     monkeypatch.setattr(together, "open_queue", None)
-    tools.share_with_team()
+    tools.send_waiting_entries_to_team()
     with open(paths.error_log(paths.home()), encoding="utf-8") as file:
         assert "mcp share" in file.read()

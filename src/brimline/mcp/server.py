@@ -74,7 +74,7 @@ def _share_with_team_repeatedly() -> None:
         time.sleep(wait_s)
         from brimline.mcp import tools
 
-        tools.share_with_team()
+        tools.send_waiting_entries_to_team()
 
 
 async def _serve_on_stdio(server: Server[Any]) -> None:

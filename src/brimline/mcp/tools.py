@@ -106,7 +106,7 @@ def answer(name: str, arguments: dict[str, Any]) -> tuple[str, bool]:
     return told.encode("utf-8", "replace").decode(), failed
 
 
-def share_with_team() -> None:
+def send_waiting_entries_to_team() -> None:
     """Send what waits for the team's server, where there is one; what is wrong, `doctor` tells."""
     from brimline.team import together
 

@@ -142,7 +142,7 @@ class Queue:
 
     def _send_batch(self, server: Server, batch: dict[str, tuple[int, str]]) -> None:
         asked = _ENTRIES.format(f"own.id IN ({', '.join('?' * len(batch))})")
-        found = self._read_rows(asked, *[number for number, _ in batch.values()])
+        found = self._rows_of_query(asked, *[number for number, _ in batch.values()])
         items = [item for item in map(self._make_item, found) if item.id in batch]
         # Before it is sent: should this be killed, what is there is still known.
         self._write_listed_states({item.id: "" for item in items})
@@ -176,19 +176,21 @@ class Queue:
     def project_label(self, folder: str) -> str:
         """What a project is called there; of a folder that is gone, what it was called."""
         if folder not in self._labels:
-            known = self._read_rows("SELECT value FROM facts WHERE name = ?", f"label:{folder}")
+            known = self._rows_of_query("SELECT value FROM facts WHERE name = ?", f"label:{folder}")
             self._labels[folder] = points.project_label(folder, known[0][0] if known else "")
         return self._labels[folder]
 
     def _read_listed_states(self) -> dict[str, str]:
         """The points on the list, and their states."""
-        return dict(self._read_rows("SELECT point, state FROM shared WHERE server = ?", self._name))
+        return dict(
+            self._rows_of_query("SELECT point, state FROM shared WHERE server = ?", self._name)
+        )
 
     def _write_listed_states(self, states: dict[str, str]) -> None:
         rows = [(self._name, *one) for one in states.items()]
         self._execute_for_rows("INSERT OR REPLACE INTO shared VALUES (?, ?, ?)", rows)
 
-    def _read_rows(self, sql: str, *values: str | int) -> list[Any]:
+    def _rows_of_query(self, sql: str, *values: str | int) -> list[Any]:
         return self._memory.run_on_database(lambda base: base.execute(sql, values).fetchall())
 
     def _execute_for_rows(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
