@@ -164,7 +164,7 @@ def read_story(path: str, home_dir: str, progress: Callable[[int], None] | None 
         SessionError: its file cannot be read.
     """
     policy_of = make_current_policy_lookup(home_dir)
-    story = story_without_readings(path, home_dir, policy_of, progress=progress)
+    story = read_story_but_readings(path, home_dir, policy_of, progress=progress)
     _add_readings_to_moments(story, SessionState(home_dir, story.kept_as), policy_of(story.project))
     _add_gateway_edits_to_moments(story)
     story.is_running = _is_running(path)
@@ -185,7 +185,7 @@ def make_current_policy_lookup(home_dir: str) -> Callable[[str | None], Policy]:
     return cache(lambda project: config.current_policy(home_dir, project or os.getcwd()))
 
 
-def story_without_readings(
+def read_story_but_readings(
     path: str,
     home_dir: str,
     policy_of: Callable[[str | None], Policy],
