@@ -126,7 +126,7 @@ def test_one_that_was_answered_does_not_wait(
         await here.connect(1)
         await here.connect(2)
         busy[1].write(REQUEST)
-        await busy[0].readuntil(b"hello")
+        assert (await busy[0].readuntil(b"hello")).startswith(b"HTTP/1.1 200")
         await here.until(2)
 
     play(scene)

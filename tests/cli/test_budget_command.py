@@ -52,6 +52,6 @@ def test_an_item_is_kept_with_its_priority_and_its_pin(brimline: Run) -> None:
 
 def test_what_is_no_operation_or_compartment_is_wrong_usage(refused: Refused) -> None:
     """In one line."""
-    refused("budget", "grow", code=2)
-    refused("budget", "add", "--in", "attic", "--text", "x", code=2)
-    refused("budget", "add", "--in", "active_task")
+    assert "'grow'" in refused("budget", "grow", code=2)
+    assert "'attic'" in refused("budget", "add", "--in", "attic", "--text", "x", code=2)
+    assert "text" in refused("budget", "add", "--in", "active_task")

@@ -12,11 +12,10 @@ from pathlib import Path
 import pytest
 
 from brimline.errors import StoreError
-from brimline.fast import paths
 from brimline.store import contents, layout, pins, retention
 from brimline.store.retention import Limits, Pass, prune
 
-from .shelves import DAY_S, stored, text
+from .shelves import DAY_S, stored, text, transcript
 
 
 def test_a_file_of_the_store_is_one_whatever_others_may_do_with_it(home_dir: str) -> None:
@@ -30,15 +29,6 @@ def test_a_file_of_the_store_is_one_whatever_others_may_do_with_it(home_dir: str
 
 
 LONG_AGO = 40 * DAY_S
-
-
-def transcript(content: str, name: str = "a.jsonl") -> Path:
-    """A transcript that was written a while ago."""
-    path = Path(paths.client_config_dir(), "projects/p", name)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(content)
-    os.utime(path, (1_000_000, 1_000_000))
-    return path
 
 
 GARBAGE = Limits(grace_s=retention.GRACE_S, unreferenced=True)

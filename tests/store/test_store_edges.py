@@ -11,26 +11,17 @@ from typing import Any
 import pytest
 
 from brimline.errors import StoreError
-from brimline.fast import json, paths
+from brimline.fast import json
 from brimline.state.forgotten import Asked
 from brimline.store import contents, layout, pins, put, removal, retention, stub, traces
 from brimline.store.retention import Limits, Pass, prune
 
 from . import shelves
-from .shelves import DAY_S, noise, stored, text
+from .shelves import DAY_S, noise, stored, text, transcript
 
 LONG_AGO = 40 * DAY_S
 GARBAGE = Limits(grace_s=retention.GRACE_S, unreferenced=True)
 KEY = "sha256:" + "0123456789abcdef" * 4
-
-
-def transcript(content: str, name: str = "a.jsonl") -> Path:
-    """A transcript that was written a while ago."""
-    path = Path(paths.client_config_dir(), "projects/p", name)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(content)
-    os.utime(path, (1_000_000, 1_000_000))
-    return path
 
 
 def test_a_transcript_that_is_a_link_holds_what_it_mentions(home_dir: str, world: Path) -> None:
