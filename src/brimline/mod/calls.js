@@ -5,7 +5,7 @@
 // needs follows from the gate: up to where nothing is to be done, as the program itself said when it was last asked.
 
 import { LIMIT_MS, doubt, here, report, setup, within } from "./ask.js"
-import { answered } from "./pane.js"
+import { answered, tellTier } from "./pane.js"
 
 const EVENTS = ["PostToolUse", "PostToolUseFailure"]
 const EDITING = ["Edit", "MultiEdit", "Write", "NotebookEdit"]
@@ -13,14 +13,17 @@ const NUMBERING_BYTES = 8 // before a line of a file, at most
 const TAIL_CHARACTERS = 2 // per token, at least
 const VELOCITY_REQUESTS = 3 // over which the program averages growth
 const LONGEST_FAILURE = 10000 // characters; of a longer one the client may have lost the end
+const PAUSE_MS = 100 // between words of the fill: calls may follow at once, and a file costs them more than all else here
 const SILENT = {} // the gate that lets everything pass
 
 let isOurs = false // whether the client leaves the events to us
 let gate = null // none: ask at the next call
 let results = 0 // since the program was asked last
 let sent = 0 // tokens of the last request
-let written = null // the file and the figure that is in it
-let writing = null // what is on its way there
+let measured = null // the folder and the figure that were last measured
+let word = null // of it, which is still to be left
+let timer = null // until then
+let writing = null // what is on its way to the file
 let tail = 0 // tokens that came behind it, about
 let steps = [] // growth from request to request
 let earlier = Promise.resolve() // what was asked without waiting
@@ -42,35 +45,28 @@ export function answerCalls(on) {
     if (e.agent_id !== undefined) return next(e)
     if (!isOurs) await measure($) // first, for a hook that the client itself starts
     const [below] = await Promise.all([next(e), lookAtFill($)])
-    const added = isOurs ? await answerCall($, e, below) : {}
-    if (here.isInteractive) answered($)
-    return { ...below, ...added }
+    return isOurs ? answerCall($, below, () => judge($, e, below)) : below
   })
   on("classic.PostToolUseFailure", async ($, e, next) => {
-    const below = await next(e)
+    if (e.agent_id !== undefined) return next(e)
+    const [below] = await Promise.all([next(e), lookAtFill($)])
     results += 1
-    if (here.isInteractive && e.agent_id === undefined) answered($)
-    if (!isOurs || e.agent_id !== undefined || e.tool_name !== "Bash" || e.error.length < LONGEST_FAILURE) return below
-    try {
-      return { ...below, ...noted(below, await within(LIMIT_MS, startHook($, e))) }
-    } catch (problem) {
-      report($, "failed call", problem)
-      return below
-    }
+    const isCut = e.tool_name === "Bash" && e.error.length >= LONGEST_FAILURE
+    return isOurs && isCut ? answerCall($, below, () => startHook($, e)) : below
   })
 }
 
 // A prompt, a command or a compaction may have changed anything.
 export const askAgain = () => { gate = null }
 
-// Leave word of how full the window is, once for each request. The client knows it before the calls of a reply begin;
+// Leave word of how full the window is, for whoever reads it next. The client knows it before the calls of a reply begin;
 // the session's file may not hold that reply yet when a hook reads it.
-export const measure = async $ => { await lookAtFill($); await writing }
+export const measure = async $ => { await lookAtFill($); await leaveWord($) }
 
-// The same, without waiting for the file. Every question costs its way to the client and back, so two go at once.
+// Look once for each request, and leave word of it soon.
 const lookAtFill = async $ => {
   try {
-    const [{ context: { tokens } }, model] = await Promise.all([$.session.usage(), $.session.model()])
+    const { context: { tokens } } = await $.session.usage()
     if (!tokens) return
     if (tokens !== sent) {
       if (sent) steps = [...steps, tokens - sent].slice(-VELOCITY_REQUESTS)
@@ -78,11 +74,25 @@ const lookAtFill = async $ => {
       sent = tokens
     }
     const figure = `${here.folder} ${tokens}`
-    if (!here.folder || figure === written) return
-    const reading = { v: 1, at: Date.now() / 1000, occupancy_tokens: tokens, source: "client", model }
-    written = figure
-    writing = $.fs.write(`${here.folder}/mod-reading`, JSON.stringify(reading)).catch(problem => report($, "reading", problem))
+    if (!here.folder || figure === measured) return
+    measured = figure
+    word = { folder: here.folder, at: Date.now() / 1000, tokens }
+    timer ??= setTimeout(() => leaveWord($), PAUSE_MS)
   } catch (problem) { report($, "reading", problem) }
+}
+
+export const leaveWord = async $ => {
+  clearTimeout(timer)
+  timer = null
+  if (word) writing = write($, word).catch(problem => report($, "reading", problem))
+  word = null
+  await writing
+}
+
+const write = async ($, { folder, at, tokens }) => {
+  const reading = { v: 1, at, occupancy_tokens: tokens, source: "client", model: await $.session.model() }
+  await $.fs.write(`${folder}/mod-reading`, JSON.stringify(reading))
+  if (here.isInteractive) answered($)
 }
 
 export const isOwn = (hook, own) => [hook.command, ...(hook.args ?? [])].join(" ").includes(own)
@@ -90,14 +100,17 @@ export const isOwn = (hook, own) => [hook.command, ...(hook.args ?? [])].join(" 
 const without = (groups, own) =>
   groups.map(group => ({ ...group, hooks: (group.hooks ?? []).filter(hook => !isOwn(hook, own)) })).filter(group => group.hooks.length)
 
-const answerCall = async ($, e, below) => {
+// What other people's hooks answered, and what the program adds to it.
+const answerCall = async ($, below, ask) => {
   const begun = Date.now()
   try {
-    return await judge($, e, below)
+    const { additionalContext: note, updatedToolOutput } = (await within(LIMIT_MS, ask())).hookSpecificOutput ?? {}
+    const notes = note && { additionalContext: [...(below.additionalContext ?? []), note] }
+    return { ...below, ...notes, ...(updatedToolOutput !== undefined && { updatedToolOutput }) }
   } catch (problem) {
     gate = Date.now() - begun < LIMIT_MS ? null : SILENT // who hangs would hold up every call of this prompt
     report($, "tool call", problem)
-    return {}
+    return below
   }
 }
 
@@ -112,9 +125,7 @@ const judge = async ($, e, below) => {
     if (EDITING.includes(e.tool_name) || sent >= gate.publishes_at) handOnLater($, event)
     return {}
   }
-  const answer = await within(LIMIT_MS, handOn($, event, false))
-  const { updatedToolOutput } = answer.hookSpecificOutput ?? {}
-  return { ...noted(below, answer), ...(updatedToolOutput !== undefined && { updatedToolOutput }) }
+  return handOn($, event, false)
 }
 
 // Whether the program may have something to say about a call, or something to put in its place.
@@ -138,9 +149,9 @@ const handOnLater = ($, event) => {
 
 const handOn = async ($, event, isLater) => {
   await earlier
-  if (!written) { // the sign of life is still on its way
+  if (!measured) { // the sign of life is still on its way
     await here.told
-    await measure($)
+    await lookAtFill($)
   }
   const question = { ...event, brimline: { results, is_later: isLater } }
   results = 0
@@ -151,14 +162,10 @@ const handOn = async ($, event, isLater) => {
 
 const startHook = async ($, event) => {
   const { hook } = await setup($)
-  await writing
+  await leaveWord($)
   const env = { CLAUDE_PROJECT_DIR: await $.session.root() }
   const done = await $.process.run([...hook, event.hook_event_name], { stdin: JSON.stringify(event), timeoutMs: LIMIT_MS, env })
   if (done.exitCode !== 0) doubt(`exit code ${done.exitCode}`)
+  if (here.isInteractive) tellTier($)
   return done.stdout.trim() ? JSON.parse(done.stdout) : {}
-}
-
-const noted = (below, answer) => {
-  const { additionalContext: note } = answer.hookSpecificOutput ?? {}
-  return note ? { additionalContext: [...(below.additionalContext ?? []), note] } : {}
 }

@@ -10,7 +10,6 @@ const FAILED = "brimline did not answer; `brimline doctor` may say why."
 
 let shown = null // what stands above the prompt: its text, and whether it is a notice
 let newestAt = Date.now() / 1000 // when the last notice was written that was shown; older ones are of another run
-let tokens = null // of the last request
 let isOpen = false
 let hasRoom = true // whether there is any left above the prompt
 let replied = null // the text that stands in the pane in the place of its own
@@ -113,14 +112,9 @@ export function reply($, text) {
 }
 
 // A request was answered: its notice goes, an open pane is drawn again, and a notice that came of it is shown.
-export async function answered($, isEnd = false) {
-  const usage = await $.session.usage().catch(() => null) // nobody waits for this, and the session may be over
-  if (!usage) return
-  if (usage.context.tokens !== tokens || isEnd) {
-    tokens = usage.context.tokens
-    if (shown?.isNotice) show($, null)
-    renew($)
-  }
+export async function answered($) {
+  if (shown?.isNotice) show($, null)
+  renew($)
   await tellTier($)
 }
 
