@@ -308,7 +308,8 @@ def test_messages_typed_during_work_are_kept_and_compact_does_what_was_typed(
         session.wait_for("while [ ! -e go ]")
         for line in ("QUEUED-ONE also count the zeros", "QUEUED-TWO and be quick"):
             session.send_line(line)
-        session.wait_for("QUEUED-TWO and be quick")
+        # On the screen they may still be in the input box.
+        session.wait_until(lambda: client.transcripts()[0].read_text().count('"enqueue"') == 2)
         (client.project / "go").touch()
         session.wait_for("TURN-ONE-ENDS")
         session.say("SECOND-PROMPT", "TURN-TWO-ENDS")
