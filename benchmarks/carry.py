@@ -100,7 +100,7 @@ def compactions(path: str) -> Iterator[Case]:
     ends = [at for at, (_, one) in enumerate(lines) if row.is_summary(one)]
     for number, end in enumerate(ends):
         start = end
-        while start and row.is_boundary(lines[start - 1][1]):
+        while start and row.is_compaction_row(lines[start - 1][1]):
             start -= 1
         until = ends[number + 1] if number + 1 < len(ends) else len(lines)
         summary = "\n".join(_texts(lines[end][1]))
@@ -137,7 +137,7 @@ def names_in(text: str) -> set[str]:
 
 
 def _texts(one: dict[str, Any]) -> Iterator[str]:
-    for block in row.content_blocks(one):
+    for block in row.blocks_sent_to_model(one):
         if row.is_block(block, "text"):
             yield row.as_text(block.get("text"))
         elif row.is_block(block, "tool_result"):

@@ -27,7 +27,7 @@ from brimline.gauge.window import (
     DEFAULT_WINDOW_TOKENS,
     window_proved_by_occupancy,
 )
-from brimline.transcript.row import is_boundary, usage_of
+from brimline.transcript.row import is_compaction_row, usage_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -190,7 +190,7 @@ def _files(paths: list[str]) -> Iterator[str]:
 def _learn_from_others(segments: list[Segment], index: int) -> Learned:
     """What the other segments teach about the one at `index`."""
     others = segments[:index] + segments[index + 1 :]
-    statistics = forecasts.log_speed_statistics_by_generation(
+    statistics = forecasts.count_and_log_speed_by_model_generation(
         [(_generation(other), other.occupancies) for other in others]
     )
     tokens = sum(other.occupancies[-1] - other.occupancies[0] for other in others)
@@ -306,7 +306,7 @@ def _read_transcript(path: str) -> list[Segment]:
             known.add(usage.message_id)
             occupancies.append(usage.prompt_tokens)
             model = usage.model or model
-        elif is_boundary(row):
+        elif is_compaction_row(row):
             segments.append(Segment(model, _ended_by(row), occupancies))
             occupancies = []
     segments.append(Segment(model, "end", occupancies))

@@ -20,12 +20,12 @@ from typing import Any
 
 from brimline import models
 from brimline.compaction import blocks, compactor
-from brimline.compaction.layers import layers_with_numbers
+from brimline.compaction.layers import layers_chosen_by_number
 from brimline.fast.policy import Policy
 from brimline.gauge import window
 
 _POLICIES: dict[str, dict[str, Any]] = {
-    "L1 alone": {"layers": layers_with_numbers({1})},
+    "L1 alone": {"layers": layers_chosen_by_number({1})},
     "layers, edit at once": {"waiting_weight": float("inf")},
     "layers, thinking bound": {"is_bound": True},
     "layers, as shipped": {},
@@ -75,7 +75,7 @@ class _Service:
             self._cleared.update(block.id for block in due)
         cleared = [block for block in found if block.id in self._cleared]
         places = {(block.message, block.place): {"content": _CLEARED} for block in cleared}
-        return blocks.body_with_fields(body, places) if places else body
+        return blocks.body_with_replaced_fields(body, places) if places else body
 
     def observe(self, _body: Any, usage: dict[str, Any]) -> None:
         self._prompt_tokens = blocks.prompt_tokens_of_usage(usage)

@@ -175,7 +175,7 @@ def replay(path: str) -> list[Segment]:
         for raw in file:
             for line in parse_all_on_line(raw.decode("utf-8", "replace")):
                 if isinstance(line, dict) and not row.is_sidechain(line):
-                    if row.is_boundary(line):
+                    if row.is_compaction_row(line):
                         segments.append(Segment(session))
                     player.play_line(line, segments[-1])
     return [one for one in segments if one.requests]
@@ -192,7 +192,7 @@ class _Player:
 
     def play_line(self, line: dict[str, Any], segment: Segment) -> None:
         """Add what a row holds."""
-        blocks = [block for block in row.content_blocks(line) if isinstance(block, dict)]
+        blocks = [block for block in row.blocks_sent_to_model(line) if isinstance(block, dict)]
         if line.get("type") == "assistant":
             self._take_reply(line, blocks, segment)
         else:

@@ -44,7 +44,10 @@ def main() -> None:
 
 def measure(conversations: list[Any], folder: str) -> None:
     """Say and send everything, then ask both."""
-    writer, empty = hits.open_memory(f"{folder}/here"), hits.open_memory(f"{folder}/there")
+    writer, empty = (
+        hits.memory_in_folder(f"{folder}/here"),
+        hits.memory_in_folder(f"{folder}/there"),
+    )
     for number, one in enumerate(conversations):
         writer.add(turns(one["conversation"], number))
     queue = together.open_queue(f"{folder}/here", folder)

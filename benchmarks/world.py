@@ -186,7 +186,7 @@ class World:
         wired = Wiring(self.interpreter, root, self.home_dir, launcher)
         if not os.path.exists(launcher):
             io.replace_file(launcher, wired.launcher_bytes(), 0o700)
-        return wired.hook_command(event)
+        return wired.hook_argv(event)
 
     def _session(self, tokens: int, size_bytes: int) -> testing.SessionBuilder:
         """A session of about that size whose last request took that many tokens.
@@ -217,7 +217,7 @@ class World:
         source = os.path.dirname(os.path.abspath(brimline.__file__))
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(source, f"{root}/brimline", ignore=ignored)
-        problem = pythons.precompile(self.interpreter, root)
+        problem = pythons.precompile_or_problem(self.interpreter, root)
         if problem:
             raise BenchError(problem)
         return root

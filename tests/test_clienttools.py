@@ -29,7 +29,7 @@ def test_a_call_says_what_it_is_about(
 ) -> None:
     """The file, command or address, and the lines of a read; of other values nothing."""
     assert clienttools.subject_of_call(arguments) == subject
-    assert clienttools.line_range_asked_for(arguments) == lines
+    assert clienttools.half_open_line_range_asked_for(arguments) == lines
     assert clienttools.file_of_call(arguments) == (subject if subject.startswith("/") else "")
 
 
@@ -42,10 +42,12 @@ def test_a_read_of_named_lines_or_pages_is_a_page() -> None:
 
 def test_the_client_cuts_each_tool_at_its_own_size() -> None:
     """Commands at 30,000 characters, searches at 20,000, others at 50,000, a Read never."""
-    whole = {tool: clienttools.characters_shown(tool) for tool in ("Bash", "Grep", "mcp__a__b")}
+    whole = {
+        tool: clienttools.most_characters_shown(tool) for tool in ("Bash", "Grep", "mcp__a__b")
+    }
 
     assert whole == {"Bash": 30_000, "Grep": 20_000, "mcp__a__b": 50_000}
-    assert clienttools.characters_shown("Read") > 1 << 40
+    assert clienttools.most_characters_shown("Read") > 1 << 40
 
 
 @pytest.mark.parametrize(
@@ -91,7 +93,7 @@ def test_a_failure_that_was_cut_twice_has_lost_its_end(failure: str, lost: bool)
 )
 def test_lines_begin_at_one(arguments: dict[str, Any], lines: tuple[int, int]) -> None:
     """What is no number of a line is as if it were not given."""
-    assert clienttools.line_range_asked_for(arguments) == lines
+    assert clienttools.half_open_line_range_asked_for(arguments) == lines
 
 
 def test_a_subject_is_cut() -> None:

@@ -123,8 +123,8 @@ def test_numbers_have_their_nouns_and_commas() -> None:
 
 def test_a_time_is_told_to_the_minute() -> None:
     """In UTC; what nobody knows says so."""
-    assert output.minute_text("2026-01-08T15:49:03.054Z") == "2026-01-08 15:49Z"
-    assert output.minute_text(None) == "unknown"
+    assert output.utc_minute_text("2026-01-08T15:49:03.054Z") == "2026-01-08 15:49Z"
+    assert output.utc_minute_text(None) == "unknown"
     assert output.time_span_text(None, "2026-01-08T15:49:03Z") == "unknown to 2026-01-08 15:49Z"
 
 
@@ -206,7 +206,7 @@ def test_a_table_has_its_columns_below_each_other() -> None:
 
 def test_the_last_column_is_cut_where_there_is_no_room() -> None:
     """A path at its beginning, until the columns fit exactly."""
-    with output.with_terminal_columns(40):
+    with output.pretend_terminal_columns(40):
         text = output.table_text((), [("a" * 10, "b" * 40)])
         path = output.table_text((), [("a" * 10, output.Path("/" + "c" * 39))])
         fits = output.table_text((), [("a" * 10, "b" * 28)])
@@ -227,20 +227,20 @@ def test_letters_that_are_twice_as_wide_take_two_columns() -> None:
 def test_texts_are_as_wide_as_where_they_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     """But never too narrow to be read; afterwards all is as it was before."""
     monkeypatch.setenv("COLUMNS", "70")
-    with output.with_terminal_columns(50):
+    with output.pretend_terminal_columns(50):
         assert output.terminal_columns() == 50
     assert output.terminal_columns() == 70
-    with output.with_terminal_columns(10):
+    with output.pretend_terminal_columns(10):
         assert output.terminal_columns() == 40
     monkeypatch.delenv("COLUMNS")
-    with output.with_terminal_columns(50):
+    with output.pretend_terminal_columns(50):
         pass
     assert output.terminal_columns() == 80
 
 
 def test_a_paragraph_is_wrapped_between_its_words() -> None:
     """Later lines hang; a path that is too long stays whole."""
-    with output.with_terminal_columns(40):
+    with output.pretend_terminal_columns(40):
         assert output.wrapped_text("word " * 9, "- ", "  ") == (
             "- word word word word word word word\n  word word"
         )
@@ -252,7 +252,7 @@ def test_a_paragraph_is_wrapped_between_its_words() -> None:
 
 def test_names_and_values_stand_below_each_other() -> None:
     """Two blanks before the names and behind the longest."""
-    assert output.name_value_lines([("a", "1"), ("bcd", "2")]) == "  a    1\n  bcd  2"
+    assert output.name_value_text([("a", "1"), ("bcd", "2")]) == "  a    1\n  bcd  2"
 
 
 def test_an_answer_is_for_a_program_or_for_a_person(capsys: pytest.CaptureFixture[str]) -> None:
@@ -286,9 +286,9 @@ def test_tabs_become_blanks_and_what_is_no_letter_a_question_mark() -> None:
 def test_without_a_terminal_nobody_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     """A yes needs no question; otherwise nothing is changed, and the sentence says how."""
     monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
-    output.ask_consent("sure?", yes=True)
+    output.require_consent("sure?", yes=True)
     with pytest.raises(BrimlineError, match="add --yes"):
-        output.ask_consent("sure?", yes=False)
+        output.require_consent("sure?", yes=False)
 
 
 def test_a_command_has_help_in_short_and_json() -> None:
@@ -430,7 +430,7 @@ def test_a_person_at_a_terminal_is_asked_on_standard_error(
     monkeypatch.setattr(sys, "stdin", Terminal(f"{given}\n"))
 
     with contextlib.nullcontext() if is_yes else pytest.raises(click.Abort):
-        output.ask_consent("Remove\x1b it?", yes=False)
+        output.require_consent("Remove\x1b it?", yes=False)
 
     said = capsys.readouterr()
     assert said.err.startswith("Remove? it? [y/N]:")

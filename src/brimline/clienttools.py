@@ -41,7 +41,7 @@ LONGEST_SUBJECT = 400
 _OPEN_END = 1 << 62
 
 
-def characters_shown(tool: str) -> int:
+def most_characters_shown(tool: str) -> int:
     """Return up to how many characters the client shows a tool's result whole."""
     return _SHOWN_WHOLE_CHARACTERS.get(tool, _OTHERS_SHOWN_WHOLE_CHARACTERS)
 
@@ -50,7 +50,7 @@ def has_failed_output_lost_its_end(failure: str) -> bool:
     """Tell whether the client threw away the end of what a failing command printed."""
     number = failure.partition(_FAILED_CUT[1])[0].rpartition(_FAILED_CUT[0])[2]
     is_cut = number.isascii() and number.isdigit() and _FAILED_CUT[1] in failure
-    return is_cut and _FAILED_CHARACTERS + int(number) >= characters_shown("Bash")
+    return is_cut and _FAILED_CHARACTERS + int(number) >= most_characters_shown("Bash")
 
 
 def subject_of_call(arguments: Mapping[str, Any], most: int = LONGEST_SUBJECT) -> str:
@@ -63,7 +63,7 @@ def file_of_call(arguments: Mapping[str, Any]) -> str:
     return first_text_argument(arguments, _FILE_ARGUMENTS)
 
 
-def line_range_asked_for(arguments: Mapping[str, Any]) -> tuple[int, int]:
+def half_open_line_range_asked_for(arguments: Mapping[str, Any]) -> tuple[int, int]:
     """Return the first line that a read asked for, and the first behind it; the end may be open."""
     offset, limit = arguments.get("offset"), arguments.get("limit")
     first = offset if isinstance(offset, int) and offset > 0 else 1

@@ -3,7 +3,7 @@
     model = models.lookup("claude-opus-5-5")         # also with the user's own rows:
     model = models.lookup(name, config.user_models(home_dir))
     model.window_tokens, model.binds_thinking, model.characters_per_token
-    model.prices(prompt_tokens).read                  # dollars per million tokens; None: unknown
+    model.prices_for(prompt_tokens).read                  # dollars per million tokens; None: unknown
     model.is_assumed, model.label                     # an unknown `claude-opus-6-1` is "opus 5.5"
 
 `models.toml` is the table. A name is told by a family's word and a version in it; a version that no
@@ -87,7 +87,7 @@ class Model:
         """The newest model of the row, in words."""
         return " ".join([*self.row["families"][:1], *self.row["versions"][:1]])
 
-    def prices(self, prompt_tokens: int = 0) -> Prices | None:
+    def prices_for(self, prompt_tokens: int = 0) -> Prices | None:
         """What a prompt of this size costs; None where nobody knows."""
         above = self.row["prices_above"]
         row = above if above and prompt_tokens > above["tokens"] else self.row["prices"]
@@ -101,7 +101,7 @@ def lookup_model(name: str | None, user_rows: Iterable[Row] = ()) -> Model:
 
 def lookup_model_in_rows(name: str | None, rows: Sequence[Row]) -> Model:
     """The model of that name among these rows; before settings are compiled there are none."""
-    family, is_new = _family_rows_and_is_new((name or "").lower(), rows or shipped_rows())
+    family, is_new = _rows_and_is_new_family((name or "").lower(), rows or shipped_rows())
     if not family:
         return Model({}, name)
     version = version_of(name)
@@ -111,7 +111,7 @@ def lookup_model_in_rows(name: str | None, rows: Sequence[Row]) -> Model:
     return Model(_row_of_nearest_older_version(family, version), name, is_assumed=True)
 
 
-def _family_rows_and_is_new(name: str, rows: Sequence[Row]) -> tuple[list[Row], bool]:
+def _rows_and_is_new_family(name: str, rows: Sequence[Row]) -> tuple[list[Row], bool]:
     """The rows of a name's family, and whether it is one that nobody has seen yet."""
     family = [row for row in rows if [word for word in row["families"] if word in name]]
     if family or "claude" not in name:
@@ -121,9 +121,11 @@ def _family_rows_and_is_new(name: str, rows: Sequence[Row]) -> tuple[list[Row], 
 
 def _row_of_nearest_older_version(family: list[Row], version: str) -> Row:
     """The row of the nearest older version; the oldest where there is none."""
-    newest_first = sorted(family, key=_newest_version, reverse=True)
+    newest_first = sorted(family, key=_newest_version_of_row, reverse=True)
     older = [
-        row for row in newest_first if not version or _newest_version(row) < _as_numbers(version)
+        row
+        for row in newest_first
+        if not version or _newest_version_of_row(row) < _as_numbers(version)
     ]
     return older[0] if older else newest_first[-1]
 
@@ -135,7 +137,7 @@ def version_of(name: str | None) -> str:
     return ".".join(numbers[:2]).removesuffix(".0")
 
 
-def _newest_version(row: Row) -> list[int]:
+def _newest_version_of_row(row: Row) -> list[int]:
     return max(map(_as_numbers, row["versions"]))
 
 

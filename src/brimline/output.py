@@ -176,10 +176,10 @@ def write_errors_raised_as_ours() -> Iterator[None]:
 def without_control_characters(text: str) -> str:
     """A text of several lines without anything that a terminal would obey."""
     rows = text.split("\n")
-    return "\n".join([row if row.isprintable() else _row_without_controls(row) for row in rows])
+    return "\n".join([row if row.isprintable() else _line_without_controls(row) for row in rows])
 
 
-def _row_without_controls(row: str) -> str:
+def _line_without_controls(row: str) -> str:
     shown = row.expandtabs(4)
     return "".join(
         [c if c.isprintable() or c in _MARKS else " " if c.isspace() else "?" for c in shown]
@@ -222,7 +222,7 @@ def group_peaks(values: Sequence[int], most: int) -> list[int]:
 
 def one_line(text: Any, characters: int = _LINE_CHARACTERS) -> str:
     """A foreign text on one line, shortened; of a path the end is kept."""
-    words = _row_without_controls(" ".join(str(text).split())) if text is not None else ""
+    words = _line_without_controls(" ".join(str(text).split())) if text is not None else ""
     if len(words) <= characters:
         return words
     room = characters - 1
@@ -275,7 +275,7 @@ def duration_text(seconds: float | None) -> str:
     return f"{seconds:.1f} s" if seconds % 1 else f"{seconds:.0f} s"
 
 
-def minute_text(timestamp: str | None) -> str:
+def utc_minute_text(timestamp: str | None) -> str:
     """A time to the minute, in UTC as documents have it."""
     if timestamp is None:
         return "unknown"
@@ -284,7 +284,7 @@ def minute_text(timestamp: str | None) -> str:
 
 def time_span_text(first: str | None, last: str | None) -> str:
     """From one time to another."""
-    return f"{minute_text(first)} to {minute_text(last)}"
+    return f"{utc_minute_text(first)} to {utc_minute_text(last)}"
 
 
 def terminal_columns() -> int:
@@ -293,7 +293,7 @@ def terminal_columns() -> int:
 
 
 @contextlib.contextmanager
-def with_terminal_columns(columns: int) -> Iterator[None]:
+def pretend_terminal_columns(columns: int) -> Iterator[None]:
     """Make texts as wide as where they will be shown, whatever this process was started in."""
     before = os.environ.get("COLUMNS")
     os.environ["COLUMNS"] = str(columns)
@@ -319,7 +319,7 @@ def wrapped_text(text: str, indent: str = "", hanging: str | None = None) -> str
     return "\n".join(rows)
 
 
-def name_value_lines(rows: Iterable[tuple[str, str]]) -> str:
+def name_value_text(rows: Iterable[tuple[str, str]]) -> str:
     """Names and their values below each other."""
     found = list(rows)
     column = max(len(name) for name, _ in found) + 4
@@ -344,7 +344,7 @@ def table_text(
         indent: how many blanks stand before each row.
     """
     given = [head, *rows] if head else rows
-    lines = [[_row_without_controls(cell) for cell in row] for row in given]
+    lines = [[_line_without_controls(cell) for cell in row] for row in given]
     widths = [max(map(_columns_of_text, column)) for column in zip(*lines, strict=True)]
     room = terminal_columns() - indent - len(_GAP) * (len(widths) - 1)
     widths[-1] = min(widths[-1], max(room - sum(widths[:-1]), _LEAST_CELL))
@@ -381,7 +381,7 @@ def _columns_of_text(text: str) -> int:
     )
 
 
-def ask_consent(question: str, *, yes: bool) -> None:
+def require_consent(question: str, *, yes: bool) -> None:
     """Let a person decide; a no ends the command.
 
     Raises:

@@ -177,7 +177,7 @@ def parse_line(text: str) -> Line:
     return Line(
         commands,
         main,
-        files=[] if is_opaque else _files_shown_whole(pipelines),
+        files=[] if is_opaque else _files_if_only_files_are_shown(pipelines),
         only_reads=bool(commands) and not is_opaque and all(map(_is_read_only, commands)),
         is_exempt=_is_brief_or_interactive(text),
         prints=prints,
@@ -240,7 +240,7 @@ def _is_read_only(command: Command) -> bool:
     return not any(word.partition("=")[0] in " ".join(refused).split() for word in options)
 
 
-def _files_shown_whole(pipelines: list[list[Command]]) -> list[str]:
+def _files_if_only_files_are_shown(pipelines: list[list[Command]]) -> list[str]:
     """Return the files whose content is all that is printed, but for what is silent."""
     files: list[str] = []
     for first, *others in pipelines:

@@ -106,7 +106,7 @@ def markdown_files(line: Callable[..., str | None], *, has_mod: bool = False) ->
     run = line(*CARD.words)
     if run:
         head = f"{_front_matter(CARD)}allowed-tools: {_yaml_quoted(f'Bash({run})')}\n"
-        found[CARD.name] = _markdown(head, f"!`{run}`\n\n{_CARD_TEXT}")
+        found[CARD.name] = _join_as_markdown(head, f"!`{run}`\n\n{_CARD_TEXT}")
     return {f"{name}.md": _with_digest_in_head(text.encode()) for name, text in found.items()}
 
 
@@ -130,10 +130,12 @@ def _answered_markdown(command: SlashCommand, *, has_mod: bool) -> str:
     if has_mod:
         same = f"Same as /{NAMESPACE}-{command.name}. {command.description}"
         command = command._replace(description=same)
-    return _markdown(_front_matter(command), f"{_UNANSWERED}{instead} Tell the user, no more.")
+    return _join_as_markdown(
+        _front_matter(command), f"{_UNANSWERED}{instead} Tell the user, no more."
+    )
 
 
-def _markdown(head: str, body: str) -> str:
+def _join_as_markdown(head: str, body: str) -> str:
     return f"---\n{head}disable-model-invocation: true\n---\n{body}\n"
 
 

@@ -42,7 +42,7 @@ def test_the_order_is_notes_rules_state_messages_newest_first() -> None:
         changed={"/p/src/a.py": 1, "/p/src/b.py": 1, "/p/c.md": 1},
         folder="/p",
     )
-    ledger.add_note(made, ledger.KEEP, "Port 5433", None)
+    ledger.add_or_renew_note(made, ledger.KEEP, "Port 5433", None)
     say(made, "never push to main", "you may push to dev")
 
     text = card.card_text(made, [["CLAUDE.md", "Sign builds. (CRITICAL)"]])
@@ -90,7 +90,7 @@ def test_what_does_not_fit_gives_way_the_oldest_message_first() -> None:
             for at in range(16)
         }
     )
-    ledger.add_note(made, ledger.KEEP, "Port 5433", None)
+    ledger.add_or_renew_note(made, ledger.KEEP, "Port 5433", None)
     say(made, *[f"message {number:03d} " + "word " * 100 for number in range(60)])
 
     text = card.card_text(made)
@@ -131,7 +131,7 @@ def test_many_marked_rules_become_a_line_per_file() -> None:
 def test_instructions_are_short_and_hold_six_topics_and_marked_notes() -> None:
     """And they ask for rules and corrections word for word."""
     made = ledger.Ledger("s")
-    ledger.add_note(made, ledger.DECIDE, "signed cookies", None)
+    ledger.add_or_renew_note(made, ledger.DECIDE, "signed cookies", None)
     say(made, "a message is not repeated here")
 
     text = card.summary_instructions(made)
@@ -150,7 +150,7 @@ def test_notes_in_the_instructions_are_whole_and_fill_them_to_the_limit() -> Non
     def told(*notes: str) -> str:
         made = ledger.Ledger("s")
         for note in notes:
-            ledger.add_note(made, ledger.KEEP, note, None)
+            ledger.add_or_renew_note(made, ledger.KEEP, note, None)
         return card.summary_instructions(made)
 
     newer = ["a" * 200, "b" * 200, "c" * 200]
@@ -183,7 +183,7 @@ def test_the_users_own_instructions_replace_ours_and_are_not_cut() -> None:
     """Up to what the client passes on."""
     own = "Keep the names of all ships. " * 300
     made = ledger.Ledger("s")
-    ledger.add_note(made, ledger.KEEP, "Port 5433", None)
+    ledger.add_or_renew_note(made, ledger.KEEP, "Port 5433", None)
 
     text = card.summary_instructions(made, own)
 
@@ -199,7 +199,7 @@ def test_no_line_comes_twice_and_the_limit_holds(messages: list[str], notes: lis
     made = ledger.Ledger("s")
     say(made, *[text for text in messages if text.strip()])
     for text in notes:
-        ledger.add_note(made, ledger.KEEP, text, None)
+        ledger.add_or_renew_note(made, ledger.KEEP, text, None)
 
     text = card.card_text(made)
 
@@ -276,8 +276,8 @@ def test_checks_commands_and_commits_are_told_the_latest_first() -> None:
 def test_after_a_compaction_without_a_model_the_card_counts_what_was_moved_out() -> None:
     """And holds what a person pinned or noted, since nothing else was taken away."""
     made = ledger.Ledger("s")
-    ledger.add_note(made, ledger.KEEP, "of the user", None)
-    ledger.add_note(made, ledger.KEEP, "Port 5433", None, "person")
+    ledger.add_or_renew_note(made, ledger.KEEP, "of the user", None)
+    ledger.add_or_renew_note(made, ledger.KEEP, "Port 5433", None, "person")
 
     alone = card.card_text_after_lossless_compaction(ledger.Ledger("s"), {"results": 1})
     both = card.card_text_after_lossless_compaction(
@@ -519,7 +519,7 @@ def test_a_card_takes_nine_thousand_characters_unless_another_limit_is_given() -
     """What is left of it goes to messages."""
     made = record(tasks={str(number): ["pending", f"{number}" * 100] for number in range(5)})
     for letter in "abc":
-        ledger.add_note(made, ledger.KEEP, letter * 450, None)
+        ledger.add_or_renew_note(made, ledger.KEEP, letter * 450, None)
     rules = [["f", "r" * 700]]
     pinned = [[letter * 300 for letter in "abc"], [letter * 300 for letter in "def"]]
     differing = 0
@@ -589,9 +589,9 @@ def test_what_was_moved_out_is_counted_in_one_or_many(moved: dict[str, int], tol
 def test_after_a_lossless_compaction_only_what_a_person_added_is_still_told() -> None:
     """With what is pinned; notes that were marked in the session are still in it."""
     made = record()
-    ledger.add_note(made, ledger.KEEP, "in the session", None)
-    ledger.add_note(made, ledger.DECIDE, "by a person", None, "person")
-    ledger.add_note(made, ledger.KEEP, "done since", None, "person")
+    ledger.add_or_renew_note(made, ledger.KEEP, "in the session", None)
+    ledger.add_or_renew_note(made, ledger.DECIDE, "by a person", None, "person")
+    ledger.add_or_renew_note(made, ledger.KEEP, "done since", None, "person")
     list(made.notes.values())[-1]["done"] = True
 
     lines = card.card_text_after_lossless_compaction(made, {}, pinned=[["pinned"]]).split("\n")

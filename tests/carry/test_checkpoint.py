@@ -28,7 +28,7 @@ def save(home_dir: str, project_dir: str, **more: Any) -> dict[str, Any]:
     record = ledger.Ledger(SESSION)
     ledger.add_message(record, "Never touch billing.", "2026-01-01T00:00:00Z", "prompt")
     about = {"trigger": "auto", "transcript": "/t.jsonl", "figures": {"occupancy": 160_000}}
-    return checkpoint.save_and_verify(home_dir, record, project_dir=project_dir, **about | more)
+    return checkpoint.save_and_read_back(home_dir, record, project_dir=project_dir, **about | more)
 
 
 @pytest.mark.row("S4-22")
@@ -230,7 +230,7 @@ def test_a_checkpoint_is_told_whole_by_titles_that_have_something_below_them() -
     document = {"session": "abc", "at": 1_790_000_000.9, "trigger": "auto", "project": "/p"}
     document |= {"transcript": None, "git": {}, "reading": {}, "files": []}
     bare = checkpoint.checkpoint_markdown(document, record)
-    ledger.add_note(record, ledger.KEEP, "Port 5433", None)
+    ledger.add_or_renew_note(record, ledger.KEEP, "Port 5433", None)
     record.tasks, record.plan = {"1": ["pending", "Ship"]}, "/plan.md"
     record.commits, record.pulls = [["1234567", "First"]], ["https://x.y/pull/1"]
     record.checks = {"a": {"command": "make", "result": "passed"}}

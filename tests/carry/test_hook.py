@@ -451,12 +451,12 @@ def test_what_the_summary_holds_is_counted_beside_the_size_of_the_card(
     talk.prompt("And keep it short.")
     answer(talk, "PreCompact", trigger="auto")
     answer(talk, "PostCompact", trigger="auto", compact_summary=" \n ")
-    assert state.last_spooled_row("Carried") == {}
+    assert state.last_spooled_row_of("Carried") == {}
     answer(talk, "PostCompact", trigger="auto", compact_summary=f"It was said: {RULE}")
-    first = state.last_spooled_row("Carried")
+    first = state.last_spooled_row_of("Carried")
     given = answer(talk, "SessionStart", source="compact")
     answer(talk, "PostCompact", trigger="auto", compact_summary="And keep it\nshort. Really")
-    second = state.last_spooled_row("Carried")
+    second = state.last_spooled_row_of("Carried")
 
     assert (first["messages"], first["held"], first["card_characters"]) == (2, 0, 0)
     assert (second["messages"], second["held"]) == (2, 1)

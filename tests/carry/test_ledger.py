@@ -30,8 +30,8 @@ def test_of_many_notes_the_last_two_hundred_are_kept() -> None:
     """One that is written again is news; an empty one is none."""
     record = ledger.Ledger("s")
     for number in [*range(201), 1]:
-        ledger.add_note(record, ledger.KEEP, f"note {number}", None)
-    ledger.add_note(record, ledger.KEEP, "  ", None)
+        ledger.add_or_renew_note(record, ledger.KEEP, f"note {number}", None)
+    ledger.add_or_renew_note(record, ledger.KEEP, "  ", None)
 
     kept = numbers(note["text"] for note in record.notes.values())
     assert kept == [*range(2, 201), 1]
@@ -124,7 +124,7 @@ def test_an_item_that_is_forgotten_is_not_read_again(home_dir: str) -> None:
     record = ledger.Ledger("s")
     for text in ("first", "second"):
         ledger.add_message(record, text, None, "prompt")
-        ledger.add_note(record, ledger.KEEP, text, None)
+        ledger.add_or_renew_note(record, ledger.KEEP, text, None)
     record.forgotten = [f"{number:08}" for number in range(400)]
     ledger.save(home_dir, record)
     message, note = record.messages[0]["id"], next(iter(record.notes))

@@ -70,7 +70,7 @@ def test_after_clear_a_session_without_a_word_or_the_same_one_is_not_named(home_
     ledger.save(home_dir, left_open(FIRST, tasks=1))
     ledger.save(home_dir, ledger.Ledger("silent"))
     noted = ledger.Ledger("noted")
-    ledger.add_note(noted, ledger.KEEP, "Port 5433", None)
+    ledger.add_or_renew_note(noted, ledger.KEEP, "Port 5433", None)
     ledger.save(home_dir, noted)
 
     told = [

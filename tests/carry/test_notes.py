@@ -19,7 +19,7 @@ def merged(home_dir: str, *own: tuple[str, str | None]) -> list[tuple[str, bool,
     """Text, whether it is done, and source of each note; the session's own were marked in it."""
     record = ledger.Ledger(SESSION)
     for text, at in own:
-        ledger.add_note(record, ledger.KEEP, text, at)
+        ledger.add_or_renew_note(record, ledger.KEEP, text, at)
     held = notes.merge_notes_into_ledger(home_dir, record).notes.values()
     return [(note["text"], bool(note.get("done")), note["source"]) for note in held]
 

@@ -215,8 +215,8 @@ def test_a_record_is_told_by_titles_that_have_something_below_them() -> None:
     record = ledger.Ledger("abc")
     nothing = carry_commands._ledger_text(record)
     record.previous = "before"
-    ledger.add_note(record, ledger.KEEP, "k" * 90, None)
-    ledger.add_note(record, ledger.DECIDE, "short", None)
+    ledger.add_or_renew_note(record, ledger.KEEP, "k" * 90, None)
+    ledger.add_or_renew_note(record, ledger.DECIDE, "short", None)
     list(record.notes.values())[1]["done"] = True
     ledger.add_message(record, "m" * 68, None, "prompt")
     ledger.add_message(record, "m" * 69, None, "prompt")

@@ -51,9 +51,9 @@ def test_what_stands_in_is_estimated_as_what_it_stands_for() -> None:
     call, prose, shown = blocks.read_blocks({"messages": said}) or []
 
     taken = [
-        blocks.estimate_block_tokens_with_fields(call, {"input": CALL["input"]}),
-        blocks.estimate_block_tokens_with_fields(prose, {"text": TEXT}),
-        blocks.estimate_block_tokens_with_fields(shown, {"content": "x" * 285}),
+        blocks.estimate_tokens_of_replacement_fields(call, {"input": CALL["input"]}),
+        blocks.estimate_tokens_of_replacement_fields(prose, {"text": TEXT}),
+        blocks.estimate_tokens_of_replacement_fields(shown, {"content": "x" * 285}),
     ]
 
     assert taken == pytest.approx([125, 104, 112])
@@ -149,7 +149,7 @@ def test_the_last_round_begins_with_a_call_or_the_users_words() -> None:
     start, prose = said("user", "Go"), said("assistant", "Done")
 
     begins = [
-        blocks.first_message_of_last_round({"messages": messages})
+        blocks.index_of_last_call_or_prompt_message({"messages": messages})
         for messages in (
             [start],
             [start, prose],
@@ -195,8 +195,8 @@ def test_a_message_of_which_all_thinking_goes_is_not_empty() -> None:
         said("user", "c"),
         said("assistant", "b"),
     ]
-    assert blocks.first_position_behind_thinking(blocks.read_blocks(body) or []) == 4
-    assert blocks.first_position_behind_thinking(blocks.read_blocks({"messages": left}) or []) == 0
+    assert blocks.position_behind_last_thinking(blocks.read_blocks(body) or []) == 4
+    assert blocks.position_behind_last_thinking(blocks.read_blocks({"messages": left}) or []) == 0
 
 
 @pytest.mark.parametrize(
@@ -598,7 +598,7 @@ def test_other_fields_are_put_over_those_of_a_block_and_the_rest_is_shared() -> 
         ],
     }
 
-    made = blocks.body_with_fields(body, {(1, 0): {"content": "line"}})
+    made = blocks.body_with_replaced_fields(body, {(1, 0): {"content": "line"}})
 
     assert made["messages"][0] is body["messages"][0]
     assert made["messages"][1]["content"] == [{**RESULT, **MARKER, "content": "line"}, text("b")]
@@ -660,4 +660,4 @@ def test_what_comes_behind_all_thinking_is_known_by_its_place(kinds: str, positi
     found = blocks.read_blocks({"messages": [{"role": "assistant", "content": content}]})
 
     assert found is not None
-    assert blocks.first_position_behind_thinking(found) == position
+    assert blocks.position_behind_last_thinking(found) == position

@@ -803,7 +803,7 @@ def test_a_conversation_that_parts_from_another_keeps_its_figures_and_no_state_o
     cooled(state, 12)
     compactor.note_lifetime_and_occupancy(state, {}, {"input_tokens": 9_000})
 
-    parted = compactor.state_of_branch(state)
+    parted = compactor.copy_for_branch(state)
 
     assert parted.standing == {}
     assert (parted.sent, parted.prompt_tokens) == (state.sent, 9_000)

@@ -109,7 +109,7 @@ def test_what_will_not_change_is_drafted_once() -> None:
 
 def test_layers_are_named_by_their_numbers_and_only_a_preview_may_become_shorter() -> None:
     """In the order in which a block is offered to them."""
-    assert [layer.number for layer in layers.layers_with_numbers((1, 2, 4, 9))] == [2, 1, 4]
+    assert [layer.number for layer in layers.layers_chosen_by_number((1, 2, 4, 9))] == [2, 1, 4]
     finals = [layers.is_stand_in_final(StandIn(number, {}, "k", 1.0)) for number in (1, 2, 4, 5)]
     assert finals == [False, True, True, True]
 
@@ -121,4 +121,4 @@ def test_layers_are_named_by_the_numbers_that_users_know() -> None:
     assert [number for number, _, _ in numbers] == [2, 5, 1, 4]
     assert (layers.PREVIEWS.hot_requests, layers.PREVIEWS.is_final) == (4, False)
     assert layers.SUMMARY.number == 3
-    assert [layer.number for layer in layers.layers_with_numbers({1, 5})] == [5, 1]
+    assert [layer.number for layer in layers.layers_chosen_by_number({1, 5})] == [5, 1]

@@ -318,7 +318,7 @@ def test_a_preview_names_eighty_characters_of_what_was_called() -> None:
     assert made
     assert f', from "journalctl {"u" * 69}": sha256:' in made.fields["content"]
     assert made.key == stand_ins.store_key_of_text(LOG)
-    assert made.tokens == blocks.estimate_block_tokens_with_fields(block, made.fields)
+    assert made.tokens == blocks.estimate_tokens_of_replacement_fields(block, made.fields)
 
 
 def test_a_preview_that_would_save_little_is_none() -> None:

@@ -95,7 +95,7 @@ def test_the_last_round_begins_with_a_call_or_the_users_words(
     """Where there is neither, with the conversation itself."""
     messages = [{"role": role, "content": [{"type": kind}]} for role, kind in roles]
 
-    assert blocks.first_message_of_last_round({"messages": messages}) == begins_at
+    assert blocks.index_of_last_call_or_prompt_message({"messages": messages}) == begins_at
 
 
 @pytest.mark.parametrize("body", [{}, {"messages": []}, {"messages": [5]}])

@@ -9,7 +9,9 @@ from brimline.compaction.timing import USUAL_PRICES, Pending, position_where_edi
 
 def test_a_break_costs_the_writing_by_the_caches_lifetime_less_the_reading() -> None:
     """Up to five minutes 1.25, beyond them 2.0, and 0.1 would have been paid anyway."""
-    prices = [USUAL_PRICES.rewrite_surcharge(lifetime_s) for lifetime_s in (300, 301, 3_600)]
+    prices = [
+        USUAL_PRICES.rewrite_surcharge_per_token(lifetime_s) for lifetime_s in (300, 301, 3_600)
+    ]
 
     assert prices == pytest.approx([1.15, 1.9, 1.9])
 

@@ -184,7 +184,7 @@ def test_a_subagent_has_a_window_and_a_cost_of_its_own(home_dir: str, folder: Pa
     SessionBuilder(str(inner), ID, "/home/dev/other").reply(33_000, message_id="inner")
     spendings = spending.read_spendings(home_dir, spending.all_transcripts())
 
-    values = overall.session_and_subagent_costs(spendings, ID, [])
+    values = overall.costs_of_one_session_and_its_subagents(spendings, ID, [])
 
     (subagent,) = values["subagents"]
     assert (subagent["name"], subagent["peak"], subagent["requests"]) == ("agent-7", 33_000, 1)
@@ -377,7 +377,7 @@ def test_sums_of_the_days_are_those_of_their_sessions(home_dir: str, folder: Pat
     assert values["until"] == max(values["until"], "2000-01-01")
     assert (values["span"], values["sessions"]) == (30, 1)
     assert period(compacting=0.25).compaction_dollars == 0.25
-    assert period(read=20, hooks=20).share_of_tokens_brought_in(20) == 0.2
+    assert period(read=20, hooks=20).tokens_as_share_of_all_brought_in(20) == 0.2
 
 
 def test_a_shared_page_numbers_subagents_and_hides_models_that_are_not_everybodys(
@@ -489,8 +489,8 @@ def test_cost_is_told_of_a_session_that_has_one_and_subagents_in_their_order(
         worker.reply(31_000, message_id=f"{name}2")
     spendings = spending.read_spendings(home_dir, spending.all_transcripts())
 
-    values = overall.session_and_subagent_costs(spendings, ID, [])
-    nobody = overall.session_and_subagent_costs(spendings, "another", [])
+    values = overall.costs_of_one_session_and_its_subagents(spendings, ID, [])
+    nobody = overall.costs_of_one_session_and_its_subagents(spendings, "another", [])
 
     assert [each["name"] for each in values["subagents"]] == ["agent-early", "agent-late"]
     assert [each["peak"] for each in values["subagents"]] == [31_000, 31_000]

@@ -118,19 +118,19 @@ def test_lines_come_from_the_last_to_the_first_with_their_places(world: Path) ->
     wholes = []
     for data in (b"", b"one", b"one\n", b"\none", b"one\n\ntwo", long + b"\n" + long + b"\nend"):
         path.write_bytes(data)
-        lines = list(io.lines_backward(str(path)))
+        lines = list(io.lines_backward_with_offsets(str(path)))
         wholes.append(b"\n".join(line for _, line in reversed(lines)) == data)
         assert all(data[at : at + len(line)] == line for at, line in lines)
 
     assert all(wholes)
     path.write_bytes(b"")
-    assert list(io.lines_backward(str(path))) == []
+    assert list(io.lines_backward_with_offsets(str(path))) == []
     path.write_bytes(b"one\ntwo")
-    assert list(io.lines_backward(str(path))) == [(4, b"two"), (0, b"one")]
+    assert list(io.lines_backward_with_offsets(str(path))) == [(4, b"two"), (0, b"one")]
     path.write_bytes(b"\none")
-    assert list(io.lines_backward(str(path))) == [(1, b"one"), (0, b"")]
+    assert list(io.lines_backward_with_offsets(str(path))) == [(1, b"one"), (0, b"")]
     with pytest.raises(OSError, match="not a regular file"):
-        list(io.lines_backward(str(world)))
+        list(io.lines_backward_with_offsets(str(world)))
 
 
 @pytest.mark.parametrize(
@@ -218,7 +218,7 @@ def test_a_file_may_be_a_program(world: Path, mode: int) -> None:
     path.write_bytes(b"a\nb\n")
     path.chmod(mode)
 
-    assert list(io.lines_backward(str(path))) == [(4, b""), (2, b"b"), (0, b"a")]
+    assert list(io.lines_backward_with_offsets(str(path))) == [(4, b""), (2, b"b"), (0, b"a")]
 
 
 @pytest.mark.parametrize("kind", ["folder", "pipe"])
@@ -228,7 +228,7 @@ def test_what_is_no_file_has_no_lines(world: Path, kind: str) -> None:
     path.mkdir() if kind == "folder" else os.mkfifo(path)
 
     with pytest.raises(OSError, match="not a regular file"):
-        list(io.lines_backward(str(path)))
+        list(io.lines_backward_with_offsets(str(path)))
 
 
 @pytest.mark.parametrize("size", [0, 1, 65_535, 65_536, 65_537, 327_680, 327_681, 1_400_000])
@@ -237,7 +237,7 @@ def test_a_line_of_any_length_comes_whole(world: Path, size: int) -> None:
     path = world / "log"
     path.write_bytes(b"first\n" + b"x" * size)
 
-    (last_at, last), (first_at, first) = io.lines_backward(str(path))
+    (last_at, last), (first_at, first) = io.lines_backward_with_offsets(str(path))
 
     assert (last_at, last == b"x" * size) == (6, True)
     assert (first_at, first) == (0, b"first")
@@ -251,12 +251,12 @@ def test_nothing_is_left_open(world: Path) -> None:
     io.append_line(path, "line")
     io.read_file(path)
     io.read_file(path, 2)
-    list(io.lines_backward(path))
-    next(io.lines_backward(path))
+    list(io.lines_backward_with_offsets(path))
+    next(io.lines_backward_with_offsets(path))
     io.replace_file(path, b"other")
     io.create_exclusively(path, b"")
     io.create_exclusively(f"{path}-2", b"")
-    for fails in (io.read_file, lambda place: list(io.lines_backward(place))):
+    for fails in (io.read_file, lambda place: list(io.lines_backward_with_offsets(place))):
         with pytest.raises(OSError, match=r"."):
             fails(str(world))
     with pytest.raises(OSError, match=r"."):

@@ -19,7 +19,7 @@ from brimline.fast.json import (
     dumps,
     loads,
     parse_all_on_line,
-    parse_lines,
+    parse_and_count_damaged,
     read_lines,
     rows_backward,
 )
@@ -174,7 +174,7 @@ def test_a_line_behind_a_torn_one_is_read(cut: int, tmp_path: Path) -> None:
     append_line(str(path), {"text": "last"})
 
     assert [line["text"] for line in read_lines(str(path))] == ['{"v":', "behind", "last"]
-    assert parse_lines(path.read_bytes())[1] == 1
+    assert parse_and_count_damaged(path.read_bytes())[1] == 1
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_a_line_behind_a_torn_one_is_read(cut: int, tmp_path: Path) -> None:
 )
 def test_what_is_no_line_of_ours_is_passed_over(text: str, count: int, damaged: int) -> None:
     """It is counted once for each stretch."""
-    lines, unreadable = parse_lines(text.encode())
+    lines, unreadable = parse_and_count_damaged(text.encode())
 
     assert (len(lines), unreadable) == (count, damaged)
 

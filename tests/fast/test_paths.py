@@ -152,7 +152,7 @@ def test_files_lie_where_they_always_did() -> None:
         paths.audit_log("/h"): "/h/audit.jsonl",
         paths.learned_file("/h"): "/h/learned.json",
         paths.command_file("/h"): "/h/command",
-        paths.gateway_file("/h"): "/h/gateway/stand-ins.sqlite3",
+        paths.stand_ins_file("/h"): "/h/gateway/stand-ins.sqlite3",
         paths.sessions_dir("/h"): "/h/sessions",
         paths.carry_dir("/h"): "/h/carry",
     }

@@ -122,8 +122,8 @@ def test_what_is_no_request_of_a_conversation_passes_as_it_is(
 
     assert (passing.raw, passing.known, passing.outcome) == (raw, None, None)
     assert conversations.body_to_count(raw, {}, time.time()) == raw
-    assert not conversations.replace_refused_by_shorter(passing, b"prompt is too long")
-    assert not conversations.replace_refused_without_thinking(passing, all_of_it=True)
+    assert not conversations.try_shortening_refused(passing, b"prompt is too long")
+    assert not conversations.try_refused_without_thinking(passing, all_of_it=True)
 
 
 def test_a_refused_request_is_made_shorter_once(conversations: Conversations) -> None:
@@ -135,16 +135,16 @@ def test_a_refused_request_is_made_shorter_once(conversations: Conversations) ->
     passing = conversations.prepare_request(raw_of(talk), {}, time.time())
     before = len(passing.raw)
 
-    first = conversations.replace_refused_by_shorter(passing, told)
+    first = conversations.try_shortening_refused(passing, told)
     shorter = len(passing.raw)
-    second = conversations.replace_refused_by_shorter(passing, told)
+    second = conversations.try_shortening_refused(passing, told)
     conversations.note_second_refusal(passing)
     talk.idle(1)
     later = conversations.prepare_request(raw_of(talk), {}, time.time())
 
     assert (first, second) == (True, False)
     assert shorter < 0.6 * before
-    assert not conversations.replace_refused_by_shorter(later, told)
+    assert not conversations.try_shortening_refused(later, told)
 
 
 def test_counting_the_tokens_of_a_request_keeps_nothing_of_it(
@@ -234,7 +234,7 @@ def test_what_was_done_to_a_request_is_a_line_in_its_sessions_spool(
     conversations.note_answer(passing, COUNTED)
 
     folder = Path(SessionState(home_dir, "s1").folder)
-    line = SessionState(home_dir, "s1").last_spooled_row("Gateway")
+    line = SessionState(home_dir, "s1").last_spooled_row_of("Gateway")
     saved = line["saved"]
     assert passing.outcome
     assert saved > 0
@@ -254,7 +254,7 @@ def test_an_agents_request_has_its_name_in_the_spool_and_leaves_the_figures(
     conversations.note_answer(passing, None)
 
     folder = Path(SessionState(home_dir, "s1").folder)
-    line = SessionState(home_dir, "s1").last_spooled_row("Gateway")
+    line = SessionState(home_dir, "s1").last_spooled_row_of("Gateway")
     assert line["agent"] == "a1"
     assert "prompt" not in line
     assert not (folder / GATEWAY_SAVED).exists()
@@ -378,7 +378,7 @@ def test_what_is_saved_is_counted_in_the_tokens_of_the_model(
     raw = json.dumps(bulky().body(model=model)).encode()
     passing = conversations.prepare_request(raw, _session(1), time.time())
     conversations.note_answer(passing, COUNTED)
-    line = SessionState(home_dir, "s1").last_spooled_row("Gateway")
+    line = SessionState(home_dir, "s1").last_spooled_row_of("Gateway")
 
     assert passing.outcome
     report = passing.outcome.report
@@ -443,7 +443,9 @@ def test_a_request_that_was_refused_is_not_made_shorter_where_nothing_is_known_o
     conversations.note_second_refusal(passing)
     conversations.note_answer(passing, COUNTED, dropped_thinking=True)
 
-    assert not conversations._replace_refused(passing, lambda _: pytest.fail("nothing is known"))
+    assert not conversations._try_replacing_refused(
+        passing, lambda _: pytest.fail("nothing is known")
+    )
     assert conversations._bound == set()
     assert conversations._stickiness.models_binding_thinking() == set()
 
@@ -458,7 +460,7 @@ def test_a_request_that_nothing_was_changed_in_leaves_no_line(
     assert plain.outcome
     assert not plain.outcome.is_changed
     assert plain.raw == plain.original
-    assert not SessionState(home_dir, "s1").last_spooled_row("Gateway")
+    assert not SessionState(home_dir, "s1").last_spooled_row_of("Gateway")
     assert not Path(SessionState(home_dir, "s1").folder, GATEWAY_SAVED).exists()
 
 
@@ -468,7 +470,7 @@ def test_a_model_that_refused_its_thinking_is_known_for_it(
     """Also after a restart."""
     passing = conversations.prepare_request(raw_of(bulky()), _session(1), time.time())
 
-    conversations.replace_refused_without_thinking(passing, all_of_it=True)
+    conversations.try_refused_without_thinking(passing, all_of_it=True)
 
     with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
         assert sticky.models_binding_thinking() == {passing.model}
@@ -561,7 +563,7 @@ def test_a_refusal_of_thinking_leaves_out_only_what_our_edits_made_invalid(
     edited = conversations.prepare_request(raw_of(bulky()), _session(2), time.time())
 
     told = [
-        conversations.replace_refused_without_thinking(passing, all_of_it=all_of_it)
+        conversations.try_refused_without_thinking(passing, all_of_it=all_of_it)
         for passing in (plain, edited)
         for all_of_it in (False, True)
     ]

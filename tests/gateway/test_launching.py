@@ -182,7 +182,7 @@ def test_variables_are_those_that_the_client_would_see(
     if is_trusted:
         trust(world)
 
-    env = launching._client_env({"env": ranks["flag"]}, sources)
+    env = launching._env_with_client_settings({"env": ranks["flag"]}, sources)
 
     # Of the variables that a scope and all weaker ones set, the strongest that counts says it.
     expected = {
@@ -199,12 +199,12 @@ def test_of_a_folder_that_is_not_trusted_the_person_is_told_what_does_not_count(
     """Where it names a way to a service, and not for any other variable."""
     path = clientsettings.settings_files(str(world / "project"))["local"]
     write_variables(path, OTHER="1")
-    assert "OTHER" not in launching._client_env({}, None)
+    assert "OTHER" not in launching._env_with_client_settings({}, None)
     quiet = capsys.readouterr().err
     write_variables(path, **{variable: "x"})
-    launching._client_env({}, "user")
+    launching._env_with_client_settings({}, "user")
     unread = capsys.readouterr().err
-    launching._client_env({"env": "none"}, None)
+    launching._env_with_client_settings({"env": "none"}, None)
 
     assert (quiet, unread) == ("", "")
     assert "this folder's own settings name a service" in capsys.readouterr().err
@@ -212,8 +212,8 @@ def test_of_a_folder_that_is_not_trusted_the_person_is_told_what_does_not_count(
 
 def test_a_value_of_a_variable_is_text() -> None:
     """What is no object of variables holds none."""
-    assert launching._settings_env({"env": {"A": 1, "B": "x"}}) == {"A": "1", "B": "x"}
-    assert launching._settings_env({"env": ["A"]}) == {}
+    assert launching._env_of_settings_document({"env": {"A": 1, "B": "x"}}) == {"A": "1", "B": "x"}
+    assert launching._env_of_settings_document({"env": ["A"]}) == {}
 
 
 def test_settings_are_written_for_the_user_alone_and_go_in_the_end(world: Path) -> None:

@@ -53,8 +53,13 @@ def test_a_service_is_a_url_with_a_host_and_no_question(url: str, is_service: bo
 
 def test_hosts_without_a_proxy_are_those_of_both_variables() -> None:
     """By commas or spaces."""
-    assert serving.no_proxy_hosts({"no_proxy": "a, b c", "NO_PROXY": "d"}) == ["a", "b", "c", "d"]
-    assert serving.no_proxy_hosts({}) == []
+    assert serving.hosts_listed_in_no_proxy({"no_proxy": "a, b c", "NO_PROXY": "d"}) == [
+        "a",
+        "b",
+        "c",
+        "d",
+    ]
+    assert serving.hosts_listed_in_no_proxy({}) == []
 
 
 def test_a_port_that_is_taken_is_told_and_a_client_gets_the_one_that_was_had() -> None:
@@ -227,7 +232,7 @@ def test_a_gateway_ends_with_its_lifeline() -> None:
 
     async def wait() -> bool:
         loop = asyncio.get_running_loop()
-        loop.add_reader(reading, serving._stop_server_at_lifeline_end, server, reading)
+        loop.add_reader(reading, serving._stop_server_as_lifeline_has_ended, server, reading)
         before = server.should_exit
         os.close(writing)
         while not server.should_exit:  # noqa: ASYNC110 - nothing tells when
@@ -289,7 +294,7 @@ def test_where_stand_ins_cannot_be_kept_requests_pass_as_they_are_and_that_is_to
     home_dir: str, capsys: pytest.CaptureFixture[str], is_usable: bool
 ) -> None:
     """Before it serves; a gateway without layers needs no file."""
-    file = Path(paths.gateway_file(home_dir))
+    file = Path(paths.stand_ins_file(home_dir))
     if not is_usable:
         file.parent.parent.mkdir(parents=True, exist_ok=True)
         file.parent.write_text("no folder")

@@ -21,7 +21,7 @@ from brimline.gauge.composition import (
     Share,
     composition_of,
     estimate_piece_tokens,
-    first_request_shares,
+    first_request_piece_tokens,
     growth_shares,
 )
 from brimline.testing import SessionBuilder, text_block
@@ -164,7 +164,7 @@ def test_growth_is_shared_by_what_is_known(
 
     assert sum(found) == sum(shares)
     assert all(abs(one - other) <= 20 for one, other in zip(found, shares, strict=True))
-    assert first_request_shares(10, [Piece("user", 99_999)], MODEL) == [10]
+    assert first_request_piece_tokens(10, [Piece("user", 99_999)], MODEL) == [10]
     newer = estimate_piece_tokens(Piece("tool_result", 10_000), "claude-opus-4-7")
     assert newer > 1.2 * estimate_piece_tokens(Piece("tool_result", 10_000), MODEL)
 
@@ -430,7 +430,7 @@ def test_a_text_that_was_injected_counts_once() -> None:
     client = Piece("client", 8, "todo")
     counted = Injections()
     for pieces_ in ([first, client], [first, second, Piece("user", 5)]):
-        counted.count_new_injections([Share(piece, piece.kind, 10) for piece in pieces_])
+        counted.add_new_injections_to_counts([Share(piece, piece.kind, 10) for piece in pieces_])
 
     hook, todo = Injection("hook", "Stop"), Injection("client", "todo")
     assert counted.times == {hook: 2, todo: 1}

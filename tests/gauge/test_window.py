@@ -459,14 +459,20 @@ def test_a_tier_begins_at_so_many_tokens(
 )
 def test_steep_growth_raises_a_tier(tier: int, history: list[int], is_raised: bool) -> None:
     """By one, and never above the last; one step alone is no pace."""
-    assert brim.does_growth_raise_tier(_at(history=history, tier_count=4), tier, 5) is is_raised
+    assert (
+        brim.is_growth_steep_enough_to_lift_tier(_at(history=history, tier_count=4), tier, 5)
+        is is_raised
+    )
 
 
 def test_a_calm_reading_past_the_brim_is_not_raised() -> None:
     """Where the unit looks at something else, its distance is no pace to speak of."""
     past = _at(projected=167_001, history=[1_000, 2_000, 3_000], tier_count=4)
     exact = _at(projected=167_000, history=[1_000, 2_000, 3_000], tier_count=4)
-    assert (brim.does_growth_raise_tier(past, 0, 5), brim.does_growth_raise_tier(exact, 0, 5)) == (
+    assert (
+        brim.is_growth_steep_enough_to_lift_tier(past, 0, 5),
+        brim.is_growth_steep_enough_to_lift_tier(exact, 0, 5),
+    ) == (
         False,
         True,
     )
@@ -475,4 +481,4 @@ def test_a_calm_reading_past_the_brim_is_not_raised() -> None:
 @pytest.mark.parametrize(("tier", "tokens"), [(0, 9_500), (1, 10_000)])
 def test_growth_below_so_many_tokens_raises_no_tier(tier: int, tokens: int) -> None:
     """A sixth of the way that is left, or the points that the setting says."""
-    assert brim.tokens_raising_tier(_at(tier=tier), 5) == tokens
+    assert brim.least_steep_growth_tokens(_at(tier=tier), 5) == tokens

@@ -80,7 +80,7 @@ def test_where_a_session_stands_is_a_sentence() -> None:
     assert wording.status_sentence(without) == f"{begins}{wording.margin_left_text(DOCUMENT)}."
     for nothing in (None, UNMEASURED):
         assert wording.status_sentence(nothing).startswith("Unknown: no model request")
-    assert wording.end_sentence(UNMEASURED).startswith("It ended before a model request")
+    assert wording.ended_sentence(UNMEASURED).startswith("It ended before a model request")
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,9 @@ def test_where_a_session_stands_is_a_sentence() -> None:
 )
 def test_a_session_that_ended_is_told_from_the_brim(tokens: int, end: str) -> None:
     """On which side it was."""
-    assert wording.end_sentence(DOCUMENT | {"occupancy_tokens": tokens}).endswith(f" in use, {end}")
+    assert wording.ended_sentence(DOCUMENT | {"occupancy_tokens": tokens}).endswith(
+        f" in use, {end}"
+    )
 
 
 @pytest.mark.parametrize(
@@ -221,6 +223,6 @@ def test_a_share_is_told_to_a_tenth_and_nothing_is_never_less(
     report = {"occupancy_tokens": 100_000, "tool_results_by_tool": []}
     part = {"tokens": tokens, "name": "user text", "kind": "user"}
 
-    (row,) = composition_text._part_rows(part, report)
+    (row,) = composition_text._rows_of_part_and_its_tools(part, report)
 
     assert row[:3] == [*cells, "user text"]

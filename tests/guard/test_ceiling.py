@@ -407,7 +407,7 @@ def test_a_refusal_is_on_record_with_what_was_refused(talk: Talk) -> None:
     assert talk.load(FULL, name="planner").refusal
 
     state = SessionState(talk.home_dir, talk.session.session_id)
-    told = state.last_spooled_row("Blocked")
+    told = state.last_spooled_row_of("Blocked")
     assert (told["blocked"], told["tool"], told["subject"]) == (
         *(True, "Skill"),
         "invoking skill 'planner'",

@@ -121,7 +121,7 @@ def test_what_was_told_with_a_prompt_is_on_record(talk: Talk, rules: Path) -> No
         talk.show_window(200_000, limits)
         talk.at_prompt()
         state = SessionState(talk.home_dir, talk.session.session_id)
-        found.append(state.last_spooled_row("Told").get("notes"))
+        found.append(state.last_spooled_row_of("Told").get("notes"))
 
     assert found == [None, 1, 2]
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brimline.decision import Decision
-from brimline.hooks.wire import Event, client_answer
+from brimline.hooks.wire import Event, answer_text
 from brimline.transcript.row import IMAGE_CHARACTERS
 
 READ = {
@@ -89,9 +89,9 @@ def test_a_decision_becomes_one_line_of_ascii() -> None:
     notes = Decision(model_notes=("one", "ü\n\u2028\ud800"), person_notes=("hello",))
     refusal = Decision(permission="deny", reason="full", replacement={"stdout": ""})
 
-    said, refused = client_answer("PostToolUse", notes), client_answer("PreToolUse", refusal)
+    said, refused = answer_text("PostToolUse", notes), answer_text("PreToolUse", refusal)
 
-    assert client_answer("PostToolUse", Decision()) == ""
+    assert answer_text("PostToolUse", Decision()) == ""
     assert said.isascii()
     assert "\n" not in said
     assert json.loads(said)["systemMessage"] == "hello"
@@ -145,7 +145,7 @@ def test_each_event_is_answered_in_its_own_form(
     name: str, decision: Decision, said: str | dict[str, Any]
 ) -> None:
     """A prompt and a compaction are blocked as a whole; before a compaction a text is read."""
-    told = client_answer(name, decision)
+    told = answer_text(name, decision)
 
     assert (told if isinstance(said, str) else json.loads(told)) == said
 

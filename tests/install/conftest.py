@@ -132,7 +132,7 @@ def compiled_root(tmp_path_factory: pytest.TempPathFactory, python: str) -> Path
     root = tmp_path_factory.mktemp("root")
     source = Path(brimline.__file__).parent
     shutil.copytree(source, root / "brimline", ignore=shutil.ignore_patterns("__pycache__"))
-    assert pythons.precompile(python, str(root)) is None
+    assert pythons.precompile_or_problem(python, str(root)) is None
     return root
 
 

@@ -340,10 +340,10 @@ def test_killed_in_the_middle_whatever_is_run_next_is_right(
     with monkeypatch.context() as patch:
         patch.setattr(settingsfile, "replace_settings", die)
         with pytest.raises(Killed):
-            piece.install(do=True)
+            piece.plan_or_install(do=True)
 
     if then == "install":
-        piece.install(do=True)
+        piece.plan_or_install(do=True)
         assert b"/new" in home.settings.read_bytes()
     home.uninstall()
     assert home.settings.read_bytes() == ORIGINAL
@@ -402,7 +402,7 @@ def test_a_disk_that_fills_up_at_any_point_leaves_the_settings(home: Home) -> No
         "import resource, signal, sys\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "limit = int(sys.argv.pop(1))\nfrom brimline.install import pythons\n"
         "from brimline.settings import config\nconfig.compile_policy = lambda *_: None\n"
-        "pythons.precompile = lambda *_: None\n"
+        "pythons.precompile_or_problem = lambda *_: None\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))\n" + _MAIN
     )
     for limit in (30, 120, 400, 1500):

@@ -44,10 +44,10 @@ def test_it_answers_and_knows_its_data_folder(python: str, home_dir: str) -> Non
     write(wired)
     launcher = Path(wired.launcher or "")
 
-    done = start(*wired.hook_command("Stop"))
-    start(*wired.hook_command("Stop"), home=home_dir + "2")
+    done = start(*wired.hook_argv("Stop"))
+    start(*wired.hook_argv("Stop"), home=home_dir + "2")
 
-    assert wired.hook_command("Stop") == [f"{home_dir}/bin/hook", "Stop"]
+    assert wired.hook_argv("Stop") == [f"{home_dir}/bin/hook", "Stop"]
     assert launcher.read_text().startswith(f"#!{wired.interpreter} -IS\n")
     assert launcher.stat().st_mode & 0o777 == 0o700
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
@@ -67,7 +67,7 @@ def test_where_a_script_cannot_name_the_interpreter_code_is_given(
     assert entries.launcher_path_if_usable("/" + "x" * 120, home) == f"{home}/bin/hook"
     code = [interpreter, "-I", "-S", "-c", bootstrap_code("/r", home), "Stop"]
 
-    assert entries.Wiring(interpreter, "/r", home).hook_command("Stop") == code
+    assert entries.Wiring(interpreter, "/r", home).hook_argv("Stop") == code
 
 
 def test_somebody_elses_program_in_its_place_stays_and_code_does_the_same(
@@ -79,7 +79,7 @@ def test_somebody_elses_program_in_its_place_stays_and_code_does_the_same(
     theirs.write_text("#!/bin/sh\necho theirs\n")
     wired = parts.wiring_for_interpreter(python, home_dir)
 
-    done = start(*wired.hook_command("Stop"))
+    done = start(*wired.hook_argv("Stop"))
 
     assert wired.launcher is None
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
@@ -105,7 +105,7 @@ def test_whatever_is_broken_the_client_is_not_refused(
         launcher.write_bytes(launcher.read_bytes()[:-20])
 
     for event in (*table.EVENTS, "statusline"):
-        done = start(*wired.hook_command(event))
+        done = start(*wired.hook_argv(event))
         assert done.returncode in ((0, 1) if fault == "cut short" else (0,)), event
         assert done.stdout == b"" or event == "statusline"
 
@@ -118,8 +118,8 @@ def test_without_the_package_the_users_own_status_line_is_shown(
     write(wired)
     said = b"brimline: package not found, run `brimline doctor`\n"
 
-    wrapping = start(*wired.hook_command("statusline"), "printf 'mine: '; wc -c")
-    alone = start(*wired.hook_command("statusline"))
+    wrapping = start(*wired.hook_argv("statusline"), "printf 'mine: '; wc -c")
+    alone = start(*wired.hook_argv("statusline"))
 
     assert (wrapping.returncode, wrapping.stdout) == (0, said + b"mine: 47\n")
     assert (alone.returncode, alone.stdout, alone.stderr) == (0, said, b"")

@@ -50,8 +50,8 @@ def test_what_the_mod_starts_is_what_hooks_start(wired: Wiring) -> None:
     """Its own word, or that of an event; ours is known by the launcher or by its code."""
     started = documents(wired)["brimline.json"]
 
-    assert started["command"] == wired.hook_command("mod")
-    assert [*started["hook"], "Stop"] == wired.hook_command("Stop")
+    assert started["command"] == wired.hook_argv("mod")
+    assert [*started["hook"], "Stop"] == wired.hook_argv("Stop")
     assert started["own"] == (wired.launcher or "from brimline.launch import main")
 
 
@@ -81,14 +81,14 @@ def test_only_what_is_missing_or_changed_is_written(home: Home) -> None:
     mod = modfolder.Mod(home.data, LAUNCHED)
     names = [f"{home.data}/mod/{name}" for name in modfolder.mod_files(LAUNCHED)]
 
-    assert [change.path for change in mod.install(do=False).files] == names
+    assert [change.path for change in mod.plan_or_install(do=False).files] == names
     assert not Path(home.data, "mod").exists()
-    assert [change.path for change in mod.install(do=True).files] == names
-    assert mod.install(do=True).files == []
+    assert [change.path for change in mod.plan_or_install(do=True).files] == names
+    assert mod.plan_or_install(do=True).files == []
     Path(names[1]).write_text("edited")
     Path(names[2]).unlink()
-    assert [change.path for change in mod.install(do=True).files] == names[1:3]
-    assert mod.install(do=False).files == []
+    assert [change.path for change in mod.plan_or_install(do=True).files] == names[1:3]
+    assert mod.plan_or_install(do=False).files == []
 
 
 def test_a_folder_that_is_not_ours_is_neither_taken_nor_removed(home: Home) -> None:
@@ -96,26 +96,26 @@ def test_a_folder_that_is_not_ours_is_neither_taken_nor_removed(home: Home) -> N
     folder = Path(home.data, "mod")
     folder.mkdir(parents=True)
     mod = modfolder.Mod(home.data, LAUNCHED)
-    assert mod.install(do=False).files, "an empty one can be taken"
+    assert mod.plan_or_install(do=False).files, "an empty one can be taken"
     (folder / "mine.txt").write_text("mine")
 
     with pytest.raises(InstallError, match="is not brimline's and in the mod's place: move it"):
-        mod.install(do=False)
-    assert mod.remove(do=True).files == []
+        mod.plan_or_install(do=False)
+    assert mod.plan_or_remove(do=True).files == []
     assert (folder / "mine.txt").read_text() == "mine"
 
 
 def test_all_of_the_folder_goes_and_a_dry_run_only_says_so(home: Home) -> None:
     """What somebody put into it too: it is ours."""
     mod = modfolder.Mod(home.data, LAUNCHED)
-    mod.install(do=True)
+    mod.plan_or_install(do=True)
     Path(home.data, "mod", "more.txt").write_text("more")
 
-    planned = mod.remove(do=False)
+    planned = mod.plan_or_remove(do=False)
     assert len(planned.files) == 6
     assert Path(home.data, "mod", "more.txt").exists()
-    assert [change.path for change in mod.remove(do=True).files] == [
+    assert [change.path for change in mod.plan_or_remove(do=True).files] == [
         change.path for change in planned.files
     ]
     assert not Path(home.data, "mod").exists()
-    assert mod.remove(do=True).files == []
+    assert mod.plan_or_remove(do=True).files == []

@@ -107,7 +107,7 @@ def test_the_server_is_added_once_and_anothers_stays(
     """Without its library the user is told what to run."""
     if server:
         register(client, **server)
-    plan = parts.McpServer(STARTED._replace(has_sdk=has_sdk)).install(do=False)
+    plan = parts.McpServer(STARTED._replace(has_sdk=has_sdk)).plan_or_install(do=False)
 
     assert [call[1] for call in plan.calls] == calls
     assert (len(plan.notes), len(plan.to_do)) == (notes, to_do)
@@ -132,14 +132,14 @@ def test_only_a_server_of_ours_is_removed(
     if server:
         register(client, **server)
 
-    assert parts.McpServer(STARTED).remove(do=False).calls == calls
+    assert parts.McpServer(STARTED).plan_or_remove(do=False).calls == calls
 
 
 def test_a_client_that_registers_nothing_is_told(home: Home, no_client: Path) -> None:
     """Though it said that it did; where it is only planned there is nothing to tell."""
     fake_claude.script(no_client, "#!/bin/sh\nexit 0\n")
 
-    said = [parts.McpServer(STARTED).install(do=do).warnings for do in (True, False)]
+    said = [parts.McpServer(STARTED).plan_or_install(do=do).warnings for do in (True, False)]
 
     assert said == [["the client says that it registered the MCP server, but did not"], []]
 
@@ -147,14 +147,14 @@ def test_a_client_that_registers_nothing_is_told(home: Home, no_client: Path) ->
 def test_commands_are_written_once_and_those_of_others_are_named(home: Home) -> None:
     """A file that the user changed stays; one of another name is no affair of ours."""
     part = parts.Commands(home.data, STARTED)
-    first = part.install(do=True)
-    again = part.install(do=True)
+    first = part.plan_or_install(do=True)
+    again = part.plan_or_install(do=True)
     folder = Path(parts.slash_commands_folder())
     name = min(file.name for file in folder.iterdir())
     (folder / name).write_text("my own")
     (folder / "other.md").write_text("theirs")
 
-    changed, removed = part.install(do=False), part.remove(do=True)
+    changed, removed = part.plan_or_install(do=False), part.plan_or_remove(do=True)
 
     assert len(first.files) > 5
     assert (again.files, again.notes, again.warnings) == ([], [], [])
@@ -167,7 +167,9 @@ def test_commands_are_written_once_and_those_of_others_are_named(home: Home) -> 
 def test_a_command_that_the_client_cannot_check_is_left_out_and_told(home: Home) -> None:
     """With what it would start."""
     odd = STARTED._replace(interpreter="/a(b)/python")
-    plain, told = (parts.Commands(home.data, one).install(do=False) for one in (STARTED, odd))
+    plain, told = (
+        parts.Commands(home.data, one).plan_or_install(do=False) for one in (STARTED, odd)
+    )
 
     assert plain.warnings == []
     assert [text.startswith("/brim:card left out: ") for text in told.warnings] == [True]
@@ -211,9 +213,9 @@ def test_settings_that_hold_nothing_of_ours_are_not_touched(home: Home, raw: byt
     part = parts.Settings(str(home.settings), home.data, home.project)
     if raw.startswith(b"brimline"):
         with pytest.raises(InstallError, match=r"not valid JSON.*; nothing was changed"):
-            part.remove(do=True)
+            part.plan_or_remove(do=True)
     else:
-        assert not part.remove(do=True).has_changes
+        assert not part.plan_or_remove(do=True).has_changes
     assert home.settings.read_bytes() == raw
 
 
@@ -274,7 +276,7 @@ def test_only_a_plain_file_is_read(tmp_path: Path) -> None:
 )
 def test_a_patch_has_the_lines_of_a_file(raw: bytes | None, lines: list[str]) -> None:
     """Broken where the file has line breaks, and nowhere else."""
-    assert command._lines_with_ends(raw) == lines
+    assert command._decoded_lines_keeping_ends(raw) == lines
 
 
 def test_a_patch_shows_a_long_new_file_by_its_size() -> None:
@@ -319,18 +321,18 @@ def test_what_is_put_back_is_the_first_original_while_nobody_else_wrote(
     home.settings.write_bytes(b'{"a": 1}')
     first = entries.Wiring("/usr/bin/python3", "/one", home.data)
     part = parts.Settings(str(home.settings), home.data, home.project, first)
-    assert part.install(do=True).has_changes
-    assert not part.install(do=True).has_changes
+    assert part.plan_or_install(do=True).has_changes
+    assert not part.plan_or_install(do=True).has_changes
     home.settings.write_bytes(home.settings.read_bytes() + edit)
     second = first._replace(root="/two")
     again = parts.Settings(str(home.settings), home.data, home.project, second)
-    assert again.install(do=True).has_changes
+    assert again.plan_or_install(do=True).has_changes
 
     record = records.load_record(home.data, str(home.settings))
 
     assert record is not None
     assert (record.original, len(record.written)) == (original, 1 if edit else 2)
-    assert again.remove(do=True).has_changes
+    assert again.plan_or_remove(do=True).has_changes
     assert home.settings.read_bytes() == original
     assert records.load_record(home.data, str(home.settings)) is None
 
@@ -344,14 +346,14 @@ def test_the_status_line_of_a_weaker_scope_is_carried_along(home: Home) -> None:
     )
 
     def wrapped() -> str | None:
-        (change,) = project.install(do=False).files
+        (change,) = project.plan_or_install(do=False).files
         line = json.loads(change.after or b"")["statusLine"]["command"]
         ours = entries.parse_our_statusline(line)
         assert ours is not None
         return ours.wrapped
 
     assert wrapped() == "date"
-    user.install(do=True)
+    user.plan_or_install(do=True)
     assert wrapped() == "date"
     home.settings.write_text("{}")
     assert wrapped() is None
@@ -362,10 +364,10 @@ def test_the_user_is_told_of_permission_rules_that_are_new(home: Home) -> None:
     rules = entries.rules_allowing_recall(None)
     wired = entries.Wiring("/usr/bin/python3", "/one", home.data, rules=rules)
     part = parts.Settings(str(home.settings), home.data, home.project, wired)
-    assert part.install(do=True).notes == [parts.ALLOWED]
+    assert part.plan_or_install(do=True).notes == [parts.ALLOWED]
     later = parts.Settings(str(home.settings), home.data, home.project, wired._replace(root="/two"))
 
-    assert later.install(do=True).notes == []
+    assert later.plan_or_install(do=True).notes == []
 
 
 def test_the_launcher_goes_once_no_settings_name_it(home: Home) -> None:
@@ -401,7 +403,7 @@ def test_a_person_is_told_what_the_client_is_asked_for(
     monkeypatch.setattr("sys.stderr", told)
     server = parts.McpServer(pythons.program_of_this_process(client.data))
 
-    server.install(do=True)
+    server.plan_or_install(do=True)
 
     assert (told.getvalue().startswith("asking the client: claude mcp add -s user ")) is is_terminal
     assert told.getvalue().count("\n") == is_terminal

@@ -182,6 +182,6 @@ def test_why_code_does_not_run_is_the_last_line_that_it_said(
     program.chmod(0o755)
     told = said and f"cannot precompile /r/brimline with {program}: {said}"
 
-    assert pythons.precompile(str(program), "/r") == told
+    assert pythons.precompile_or_problem(str(program), "/r") == told
     assert pythons.is_precompiled(str(program), "/r") is (said is None)
     assert pythons.can_interpreter_import_hooks(str(program), "/r") is (said is None)

@@ -75,7 +75,7 @@ def test_what_teammates_said_is_kept_for_two_minutes(monkeypatch: pytest.MonkeyP
 
     with monkeypatch.context() as standing:
         standing.setattr(time, "monotonic", lambda: now)
-        remembered._keep_team_hits([own, theirs])
+        remembered._keep_team_hits_briefly_in_process([own, theirs])
 
     assert remembered._elsewhere == {8: (theirs, now), 10: (older, now - 119.5)}
 
@@ -96,7 +96,7 @@ def said(home_dir: str, number: int) -> None:
         {"id": f"{at}", "text": f"The otter plan {at}.", "project": "/p", "group": f"g{at}"}
         for at in range(number)
     ]
-    hits.open_memory(home_dir).add(entries)
+    hits.memory_in_folder(home_dir).add(entries)
 
 
 @pytest.mark.parametrize(("number", "shown"), [(7, 7), (8, 8), (9, 8)])
@@ -104,7 +104,7 @@ def test_eight_entries_are_shown(home_dir: str, number: int, shown: int) -> None
     """Below one line that says how to read one."""
     said(home_dir, number)
 
-    lines = remembered.hits_text(home_dir, "/p", "otter plan", 9_999, everywhere=False)
+    lines = remembered.search_as_text(home_dir, "/p", "otter plan", 9_999, everywhere=False)
 
     head, *rows = lines.splitlines()
     assert head == (
@@ -118,12 +118,12 @@ def test_without_vectors_it_is_said_how_was_searched(
     home_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Other projects only on request; before anything was taken in nothing is made."""
-    assert remembered.hits_text(home_dir, "/p", "otter", 999, everywhere=True) == ""
+    assert remembered.search_as_text(home_dir, "/p", "otter", 999, everywhere=True) == ""
     monkeypatch.setattr(vectors, "load_table", lambda: None)
     said(home_dir, 1)
 
     here, elsewhere, everywhere = [
-        remembered.hits_text(home_dir, place, "otter plan", 999, everywhere=wanted)
+        remembered.search_as_text(home_dir, place, "otter plan", 999, everywhere=wanted)
         for place, wanted in (("/p", False), ("/q", False), ("/q", True))
     ]
 

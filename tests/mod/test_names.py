@@ -18,7 +18,7 @@ def declared_twice(source: str) -> list[str]:
 
 def test_a_function_that_is_handed_the_client_has_a_name_of_its_own() -> None:
     """Else 2.1.287 does not load the module, and every session goes on without it."""
-    source = modsource.joined_mod_javascript().decode()
+    source = modsource.joined_mod_javascript_bytes().decode()
 
     assert "const answerCall = async ($" in source
     assert declared_twice(source) == []

@@ -261,4 +261,4 @@ def test_a_compaction_is_told_by_what_is_known_of_it(
     now = reading.measure_session(None, SessionState(home_dir, ID), settings)
     now.occupancy_tokens = 30_000 if is_measured else None
 
-    assert pane._compaction_text(last, now) == told
+    assert pane._last_compaction_text(last, now) == told

@@ -32,7 +32,7 @@ def learned(player: Player) -> list[dict[str, Any]]:
 
 def spooled(player: Player, event: str) -> dict[str, Any]:
     """The last such line that the session keeps."""
-    found = player.turn("Stop").state.last_spooled_row(event)
+    found = player.turn("Stop").state.last_spooled_row_of(event)
     return {name: found[name] for name in found if name not in ("v", "at", "ms", "event")}
 
 

@@ -20,7 +20,7 @@ def fetch_back(player: Player, times: int) -> None:
     for number in range(times):
         shown = player.bash(f"make deploy n={number}", f"{BUILD}\n{number}")
         assert shown is not None
-        key = player.turn("Stop").state.last_spooled_row("Offloaded")["key"]
+        key = player.turn("Stop").state.last_spooled_row_of("Offloaded")["key"]
         player.bash(f"brimline store get {key}", f"{BUILD}\n{number}")
 
 

@@ -322,7 +322,7 @@ def test_documents_are_most_of_a_text_and_at_its_beginning(
     text: str, count: int, rest: str
 ) -> None:
     """Objects and lists, as many as are ever looked at; what follows is told."""
-    values, following = kinds.parse_json_documents(text) or ([], "")
+    values, following = kinds.parse_json_documents_and_rest(text) or ([], "")
 
     assert (len(values), following) == (count, rest)
 

@@ -26,7 +26,7 @@ def test_what_was_kept_out_is_counted_from_the_spool(player: Player) -> None:
     player.read("/p/a.log", LOG[:60_000])
     player.bash("cat app.log", BUILD)
 
-    found = savings.saved_by_session(player.home_dir, "s1")
+    found = savings.saved_in_one_session(player.home_dir, "s1")
 
     assert (found.references, found.recalls) == (2, 1)
     assert found.stored_bytes == len(BUILD) + 60_000
@@ -44,10 +44,12 @@ def test_what_the_client_cuts_counts_as_what_it_shows_of_it(player: Player, tmp_
     shown = player.bash("cat app.log", LOG[:30_000], response=response)
     assert shown is not None
     kept_out = 2_300 - len(shown)
-    assert savings.saved_by_session(player.home_dir, "s1").kept_out_tokens == round(kept_out / 2.85)
+    assert savings.saved_in_one_session(player.home_dir, "s1").kept_out_tokens == round(
+        kept_out / 2.85
+    )
     player.bash(f"brimline store get {'sha256:' + put.sha256(LOG.encode())}", LOG[:20_000])
 
-    found = savings.saved_by_session(player.home_dir, "s1")
+    found = savings.saved_in_one_session(player.home_dir, "s1")
 
     assert (found.recalls, found.client_shown_characters, found.recalled) == (1, 2_300, 20_000)
     assert found.kept_out_tokens == round((kept_out - 20_000) / 2.85)
@@ -60,7 +62,7 @@ def test_what_a_compaction_moved_out_costs_nothing_here_when_it_is_fetched_back(
     key = put.put(player.home_dir, BUILD.encode(), {"tool": "Bash", "session": "s1"})
     player.bash(f"brimline store get {key}", BUILD)
 
-    assert savings.saved_by_session(player.home_dir, "s1") == savings.Saved()
+    assert savings.saved_in_one_session(player.home_dir, "s1") == savings.Saved()
 
 
 def test_only_what_was_offloaded_or_fetched_counts_whatever_else_names_it(player: Player) -> None:
@@ -73,7 +75,7 @@ def test_only_what_was_offloaded_or_fetched_counts_whatever_else_names_it(player
         state.spool_event("Recalled", {"key": "k", "shown": 70})
         state.spool_event("Recalled", {"key": "of another", "shown": 7_000})
 
-    alone = savings.saved_by_session(player.home_dir, "a")
+    alone = savings.saved_in_one_session(player.home_dir, "a")
 
     assert alone == savings.Saved(2, 1_000, 550, 30, 1, 70)
     assert alone.kept_out_tokens == 158
@@ -105,6 +107,6 @@ def test_a_preview_larger_than_what_the_client_shows_is_said_to_take_more(
 
     assert shown is not None
     more = round((len(shown) - 2_300) / 2.85)
-    assert savings.saved_by_session(player.home_dir, "s1").kept_out_text == (
+    assert savings.saved_in_one_session(player.home_dir, "s1").kept_out_text == (
         f"better previews, ~{more:,} tokens more than the client's"
     )

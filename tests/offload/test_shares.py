@@ -115,12 +115,12 @@ def test_documents_are_most_of_a_text_or_none(
     text: str, found: tuple[list[Any], str] | None
 ) -> None:
     """More than a third of it; what follows them is told."""
-    assert kinds.parse_json_documents(text) == found
+    assert kinds.parse_json_documents_and_rest(text) == found
 
 
 def test_four_hundred_documents_are_enough() -> None:
     """The rest is what follows."""
-    found = kinds.parse_json_documents("[1]\n" * 401)
+    found = kinds.parse_json_documents_and_rest("[1]\n" * 401)
 
     assert found is not None
     assert (len(found[0]), found[1]) == (400, "[1]")
@@ -130,8 +130,8 @@ def test_huge_documents_are_not_parsed() -> None:
     """From four million characters on they would hold the session up."""
     text = '["' + "x" * (4_000_000 - 4) + '"]'
 
-    assert kinds.parse_json_documents(text) is not None
-    assert kinds.parse_json_documents(text.replace('"]', 'x"]')) is None
+    assert kinds.parse_json_documents_and_rest(text) is not None
+    assert kinds.parse_json_documents_and_rest(text.replace('"]', 'x"]')) is None
 
 
 @pytest.mark.parametrize(
@@ -165,10 +165,10 @@ def test_a_value_is_dull_where_its_key_says_as_much(value: Any, *, is_dull: bool
 def test_texts_of_a_document_are_taken_in_their_order_as_far_as_there_is_room() -> None:
     """Two hundred thousand characters; what nobody wrote is left out."""
     value = {"a": ["one", {"b": "two"}], "c": "https://a.test/x", "d": 5, "e": "three"}
-    assert dumps._written_texts_in_json(value) == ["one", "two", "three"]
+    assert dumps._prose_in_json(value) == ["one", "two", "three"]
 
     long = "word " * 30_000
-    assert [len(text) for text in dumps._written_texts_in_json([long, long, "more"])] == [
+    assert [len(text) for text in dumps._prose_in_json([long, long, "more"])] == [
         150_000,
         50_000,
     ]
@@ -321,6 +321,6 @@ def test_of_the_texts_in_a_document_200000_characters_are_looked_at(
     first: int, lengths: list[int]
 ) -> None:
     """The last one as far as there is room."""
-    texts = dumps._written_texts_in_json({"a": " " * first, "b": ["some words"], "c": "more"})
+    texts = dumps._prose_in_json({"a": " " * first, "b": ["some words"], "c": "more"})
 
     assert [len(text) for text in texts] == lengths

@@ -206,10 +206,10 @@ def test_a_named_path_is_meant_from_the_project_and_its_own_link_is_kept(tree: T
     os.symlink("nothing", tree.project / "real" / "x")
     project = str(tree.project)
 
-    assert cascade.absolute_path(project, "link/x") == f"{project}/real/x"
-    assert cascade.absolute_path(project, "a/../b") == f"{project}/b"
-    assert cascade.absolute_path(project, "/elsewhere/b") == "/elsewhere/b"
-    assert cascade.absolute_path(project, "~/b") == f"{tree.root}/home/b"
+    assert cascade.path_in_resolved_folder(project, "link/x") == f"{project}/real/x"
+    assert cascade.path_in_resolved_folder(project, "a/../b") == f"{project}/b"
+    assert cascade.path_in_resolved_folder(project, "/elsewhere/b") == "/elsewhere/b"
+    assert cascade.path_in_resolved_folder(project, "~/b") == f"{tree.root}/home/b"
 
 
 @pytest.mark.parametrize(("folders", "is_read"), [(198, True), (199, False)])

@@ -246,7 +246,7 @@ def test_some_numbers_say_that_a_file_is_damaged(code: int, is_damage: bool) -> 
 def test_what_is_no_unicode_becomes_visible() -> None:
     """What is no text stays as it is."""
     assert documents.storable_values(["a\ud800é", 3, None]) == ["a\\ud800é", 3, None]
-    assert documents.project_values(Within("/a\ud800"))["project"] == "/a\\ud800"
+    assert documents.project_filter_values(Within("/a\ud800"))["project"] == "/a\\ud800"
 
 
 def test_documents_are_taken_in_and_out_together_or_not_at_all(base: sqlite3.Connection) -> None:

@@ -129,14 +129,14 @@ def test_a_name_that_no_entry_holds_tells_twice_as_much(
     """The capital of a first word makes no name; without a table all words are as rare."""
     monkeypatch.setattr(vectors, "load_table", lambda: None)
 
-    assert floor._weight_of_unknown_word(query, word) == weight
+    assert floor._weight_of_word_in_no_entry(query, word) == weight
 
 
 def test_a_word_that_no_entry_holds_tells_the_more_the_rarer_it_is_in_english() -> None:
     """Up to one and a half."""
     table = vectors.load_table()
     assert table
-    weights = [floor._weight_of_unknown_word("", word) for word in ("the", "otter", "xqzzkw")]
+    weights = [floor._weight_of_word_in_no_entry("", word) for word in ("the", "otter", "xqzzkw")]
 
     assert weights == [0.5 + table.rarity_of_word("the"), 0.5 + table.rarity_of_word("otter"), 1.5]
     assert weights == sorted(weights)

@@ -48,10 +48,10 @@ def test_lines_that_hold_every_term_come_first_then_those_with_the_rarest_word()
     """Inside of words too, whatever the case and the accents."""
     lines = ["red", "Red FÓX", "the foxes are reddish", "red", "fix"]
 
-    assert stored.indices_of_lines_holding(lines, ["red", "fox"]) == [1, 2]
-    assert stored.indices_of_lines_holding(lines, ["red", "fix"]) == [4, 0, 1, 2, 3]
-    assert stored.indices_of_lines_holding(["an error here"], ["errors"]) == [0]
-    assert stored.indices_of_lines_holding(lines, ["whale"]) == []
+    assert stored.indices_of_lines_with_terms(lines, ["red", "fox"]) == [1, 2]
+    assert stored.indices_of_lines_with_terms(lines, ["red", "fix"]) == [4, 0, 1, 2, 3]
+    assert stored.indices_of_lines_with_terms(["an error here"], ["errors"]) == [0]
+    assert stored.indices_of_lines_with_terms(lines, ["whale"]) == []
 
 
 @pytest.mark.parametrize(("word", "stem"), [("error", "error"), ("errors", "erro"), ("a", "a")])
@@ -139,7 +139,7 @@ def test_a_project_is_itself_and_what_is_below_it(
     within: documents.Within, bounds: dict[str, Any]
 ) -> None:
     """Not what merely begins with its name."""
-    assert documents.project_values(within) == bounds
+    assert documents.project_filter_values(within) == bounds
 
 
 def test_what_was_used_last_is_taken_in_first(home_dir: str) -> None:

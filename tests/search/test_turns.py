@@ -136,7 +136,7 @@ def test_entries_that_came_without_vectors_get_them_once(
     def make(connection: sqlite3.Connection) -> int:
         with connection:
             connection.execute("BEGIN IMMEDIATE")
-            return turns.make_missing_vectors(connection, table)
+            return turns.make_batch_of_missing_vectors(connection, table)
 
     assert [store.run_on_database(make) for _ in range(3)] == [1_000, 1, 0]
     store.run_on_database(

@@ -87,7 +87,7 @@ def test_a_failure_at_any_step_says_whether_the_session_was_rewritten_and_costs_
             is_rewritten = isinstance(error, RewrittenError)
             ends.append(is_rewritten)
             assert path.read_bytes().startswith(before) is not is_rewritten, machine.names
-            has_note = restoring.read_notes(home, "s") != ([], [])
+            has_note = restoring.read_notes_and_problems(home, "s") != ([], [])
             assert has_note is (is_rewritten or action == "restore"), machine.names
         writer.finish()
         recovery.recover(str(path))

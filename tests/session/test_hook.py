@@ -62,7 +62,7 @@ def test_the_way_back_of_a_gone_session_goes_after_a_month(
 ) -> None:
     """Where there is time for it."""
     machines.run(path, home_dir)
-    (note,) = restore.read_notes(home_dir, "s")[0]
+    (note,) = restore.read_notes_and_problems(home_dir, "s")[0]
     told = json.loads(Path(note.file).read_text())
     Path(note.file).write_text(json.dumps(told | {"at": time.time() - age_days * DAY_S}) + "\n")
     os.unlink(path)

@@ -88,7 +88,7 @@ def test_notes_are_numbered_read_newest_first_and_forgotten_one_by_one(
     (folder / "000007.jsonl").write_bytes(Path(first).read_bytes())
     third = restore.write_note(home_dir, done_at(path), {"lost_thoughts": 2, "tokens_of": {"t": 4}})
 
-    notes, problems = restore.read_notes(home_dir, "s")
+    notes, problems = restore.read_notes_and_problems(home_dir, "s")
 
     assert problems == []
     assert [Path(note.file).name for note in notes] == [
@@ -104,7 +104,7 @@ def test_notes_are_numbered_read_newest_first_and_forgotten_one_by_one(
     assert (newest.store_keys, oldest.store_keys) == (set(), {KEY})
     for left, note in zip((2, 1, 0), notes, strict=True):
         restore.remove_note(note)
-        assert len(restore.read_notes(home_dir, "s")[0]) == left
+        assert len(restore.read_notes_and_problems(home_dir, "s")[0]) == left
     assert not folder.exists()
     assert restore.sessions_with_notes(home_dir) == []
 
@@ -131,7 +131,7 @@ def test_a_note_that_cannot_be_read_is_told_and_stops_no_other(
     (file.parent / "000002.jsonl").write_text(json.dumps(head) + "\nmore that is not read\n")
     (file.parent / "unfinished").write_text("half")
 
-    notes, problems = restore.read_notes(home_dir, "s")
+    notes, problems = restore.read_notes_and_problems(home_dir, "s")
 
     assert len(notes) == (1 if told else 2)
     assert len(problems) == (1 if told else 0)
@@ -163,7 +163,7 @@ def test_the_session_of_a_note_is_where_it_was_and_wherever_the_client_has_its_n
     """Not where it is gone."""
     path, moved = world / "s.jsonl", Path(paths.client_config_dir()) / "projects" / "q" / "s.jsonl"
     restore.write_note(home_dir, done_at(str(path)), {})
-    (note,), _ = restore.read_notes(home_dir, "s")
+    (note,), _ = restore.read_notes_and_problems(home_dir, "s")
     assert note.existing_session_files() == []
 
     moved.parent.mkdir(parents=True)
@@ -186,13 +186,13 @@ def test_a_note_expires_once_it_is_old_and_its_session_is_gone(
     """Not at the very moment."""
     path = world / "s.jsonl"
     restore.write_note(home_dir, done_at(str(path)), {})
-    (note,), _ = restore.read_notes(home_dir, "s")
+    (note,), _ = restore.read_notes_and_problems(home_dir, "s")
     if is_there:
         path.write_text("")
 
     restore.forget_notes_of_gone_sessions(home_dir, note.at + later)
 
-    assert len(restore.read_notes(home_dir, "s")[0]) == left
+    assert len(restore.read_notes_and_problems(home_dir, "s")[0]) == left
 
 
 def test_a_session_without_notes_has_nothing_to_undo(session: Recorded) -> None:
@@ -225,7 +225,7 @@ def test_a_rewrite_that_was_undone_by_hand_is_stale(session: Recorded, adds: byt
     assert session.data == purged + adds
     session.restore()
     assert session.data == before + adds
-    assert restore.read_notes(session.home_dir, "session") == ([], [])
+    assert restore.read_notes_and_problems(session.home_dir, "session") == ([], [])
 
 
 def test_a_restore_tells_its_progress_and_may_keep_the_notes(session: Recorded) -> None:
@@ -243,4 +243,4 @@ def test_a_restore_tells_its_progress_and_may_keep_the_notes(session: Recorded) 
     assert session.data == before
     assert sum(told) == len(before)
     assert done.swapped
-    assert len(restore.read_notes(session.home_dir, "session")[0]) == 1
+    assert len(restore.read_notes_and_problems(session.home_dir, "session")[0]) == 1

@@ -505,7 +505,7 @@ def test_the_note_on_a_purge_tells_what_it_took(session: Recorded, old_result: s
     found = session.plan()
     session.purge(found)
 
-    (note,), problems = restoring.read_notes(session.home_dir, "session")
+    (note,), problems = restoring.read_notes_and_problems(session.home_dir, "session")
 
     assert problems == []
     assert (note.context_tokens, note.lost_thoughts) == (found.saved_context_tokens, 0)

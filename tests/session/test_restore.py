@@ -102,7 +102,9 @@ def test_what_comes_back_is_told_until_a_request_has_measured_it(session: Record
         session.call(output(str(number), 30_000))
     session.reply(90_000)
     session.purge(keep_requests=1)
-    (note,), _ = restoring.read_notes(session.home_dir, find.session_id_of(session.path))
+    (note,), _ = restoring.read_notes_and_problems(
+        session.home_dir, find.session_id_of(session.path)
+    )
     hour_ago = Path(note.file).read_text().replace(f'"at": {note.at}', f'"at": {note.at - 3600}')
     Path(note.file).write_text(hour_ago)
     session.now = note.at - 1_800
@@ -183,14 +185,14 @@ def test_what_a_purge_took_counts_until_the_service_has_counted_anew(
     """In the session that was purged, not in a copy of it elsewhere."""
     session.purge()
     (name,) = restoring.sessions_with_notes(home_dir)
-    (note,), _ = restoring.read_notes(home_dir, name)
+    (note,), _ = restoring.read_notes_and_problems(home_dir, name)
     copy = f"{os.path.dirname(session.path)}/elsewhere/{os.path.basename(session.path)}"
     os.makedirs(os.path.dirname(copy))
     shutil.copy2(session.path, copy)
     before, after = (clock.format_utc(note.at + seconds) for seconds in (-1, 1))
 
     taken = [
-        restoring.purged_tokens_since(home_dir, path, moment).total()
+        restoring.purged_tokens_by_call_since(home_dir, path, moment).total()
         for path, moment in (
             (session.path, before),
             (session.path, after),
@@ -201,8 +203,8 @@ def test_what_a_purge_took_counts_until_the_service_has_counted_anew(
 
     assert note.context_tokens > 0
     assert taken == [note.context_tokens, 0, 0, 0]
-    assert restoring.purged_tokens_since(home_dir, session.path, before).total() >= taken[0]
-    assert not restoring.purged_tokens_since(home_dir, session.path, after)
+    assert restoring.purged_tokens_by_call_since(home_dir, session.path, before).total() >= taken[0]
+    assert not restoring.purged_tokens_by_call_since(home_dir, session.path, after)
 
 
 @pytest.mark.parametrize("damage", ["gone", "changed", "note", "session"])
@@ -213,7 +215,7 @@ def test_a_way_back_that_is_damaged_is_told_and_nothing_changes(
     session.purge()
     purged = session.data
     if damage == "note":
-        (note,) = restoring.read_notes(home_dir, "session")[0]
+        (note,) = restoring.read_notes_and_problems(home_dir, "session")[0]
         Path(note.file).write_bytes(b"{")
     elif damage == "changed":
         (backup,) = restoring.backups_of(session.path)
@@ -244,7 +246,7 @@ def test_a_way_back_that_is_damaged_is_told_and_nothing_changes(
 def test_notes_on_gone_sessions_expire(session: Recorded, home_dir: str, original: bytes) -> None:
     """Those that are there keep theirs, however old; notes are private."""
     session.purge()
-    (note,) = restoring.read_notes(home_dir, "session")[0]
+    (note,) = restoring.read_notes_and_problems(home_dir, "session")[0]
     assert os.stat(note.file).st_mode & 0o777 == 0o600
 
     restoring.forget_notes_of_gone_sessions(home_dir, note.at + 1)
@@ -283,7 +285,7 @@ def test_a_copy_that_is_not_what_was_meant_is_never_swapped_in(
         session.purge()
 
     assert session.data == original
-    assert restoring.read_notes(home_dir, "session") == ([], [])
+    assert restoring.read_notes_and_problems(home_dir, "session") == ([], [])
 
 
 def test_what_the_last_version_purged_comes_back_and_references_still_lead_on(
@@ -299,7 +301,7 @@ def test_what_the_last_version_purged_comes_back_and_references_still_lead_on(
     assert len(keys) > 3
     for count, key in keys:
         assert len(contents.read_content(home_dir, key.decode())) == int(count)
-    *_, first = restoring.read_notes(home_dir, "session")[0]
+    *_, first = restoring.read_notes_and_problems(home_dir, "session")[0]
     second = sorted(folder.glob("*.backup.*"))[1].read_bytes()
     path.write_bytes(purged + LATE)
 
@@ -384,7 +386,7 @@ def test_notes_of_gone_sessions_go_from_before_a_time(
 ) -> None:
     """Not of that very moment."""
     machines.run(path, home_dir)
-    (note,) = restore.read_notes(home_dir, "s")[0]
+    (note,) = restore.read_notes_and_problems(home_dir, "s")[0]
     os.unlink(path)
 
     restore.forget_notes_of_gone_sessions(home_dir, note.at + age_s)
@@ -443,7 +445,7 @@ def test_why_a_rewrite_cannot_be_undone_is_told(
 def test_with_the_last_note_goes_what_was_left_beside_it(path: Path, home_dir: str) -> None:
     """A note that was cut short while it was written."""
     machines.run(path, home_dir)
-    (note,) = restore.read_notes(home_dir, "s")[0]
+    (note,) = restore.read_notes_and_problems(home_dir, "s")[0]
     folder = Path(note.file).parent
     (folder / "unfinished").write_text("half")
 

@@ -94,7 +94,7 @@ def test_a_purge_tells_what_goes_and_what_stays(recorded: Recorded) -> None:
     )
     assert found["kept"] == {"pinned": 0, "preserved": 0, "unparsed_lines": 0}
     assert [found[f"thoughts{key}"] for key in ("", "_lost", "_tokens_estimated")] == [0, 0, 0]
-    (result,) = session_documents.purged_result_documents(planned)
+    (result,) = session_documents.documents_of_results_to_purge(planned)
     key = result.pop("key")
     assert key.startswith("sha256:")
     size = len(output("old").encode())

@@ -238,11 +238,11 @@ def test_the_first_twenty_results_that_go_are_named() -> None:
     """The others are counted."""
     one = {"request": 7, "bytes": 2_000, "strategy": "results", "tool": None, "source": "x"}
 
-    assert session_text.purged_results_text([]) == ""
-    twenty = session_text.purged_results_text([one] * 20).split("\n")
+    assert session_text.results_to_purge_text([]) == ""
+    twenty = session_text.results_to_purge_text([one] * 20).split("\n")
     assert len(twenty) == 22
     assert twenty[-1].split() == ["request", "7", "2.0", "kB", "results", "a", "tool", "x"]
-    more = session_text.purged_results_text([one] * 21)
+    more = session_text.results_to_purge_text([one] * 21)
     assert more.endswith("\n  … and 1 more (--json lists all)")
 
 
@@ -387,7 +387,7 @@ def test_figures_stand_to_the_right_and_words_to_the_left() -> None:
     ]
     first = {"request": 7, "bytes": 2_000, "strategy": "results", "tool": "Bash", "source": "x"}
     second = {"request": 1_234, "bytes": 20, "strategy": "old", "tool": "Grep", "source": "yy"}
-    assert session_text.purged_results_text([first, second]).split("\n") == [
+    assert session_text.results_to_purge_text([first, second]).split("\n") == [
         "",
         "Results that would go:",
         "      request 7  2.0 kB  results  Bash  x",
@@ -415,7 +415,7 @@ def test_a_tool_is_named_by_24_characters(length: int, cut: bool) -> None:
     large = one | {"in_context": True, "moved_out": False}
     name = "t" * 23 + "…" if cut else "t" * 24
 
-    for told in (session_text.purged_results_text([one]), shown(largest_results=[large])):
+    for told in (session_text.results_to_purge_text([one]), shown(largest_results=[large])):
         assert f"  {name}  x" in told
 
 

@@ -76,7 +76,7 @@ def go_back(session: Recorded) -> str:
     """Undo the last compaction; returns the file of the second session."""
     os.utime(session.path, (LONG_AGO, LONG_AGO))
     plan = undo_compaction.plan_undo(session.path, session.home_dir)
-    undo_compaction.undo(plan, quiet_s=QUIET_S)
+    undo_compaction.cut_before_compaction(plan, quiet_s=QUIET_S)
     return plan.second
 
 
@@ -146,7 +146,7 @@ def test_it_is_refused_with_the_reason(session: Recorded, before: bytes) -> None
     whole = session.data
     os.utime(session.path)
     with pytest.raises(InUseError, match="in use"):
-        undo_compaction.undo(
+        undo_compaction.cut_before_compaction(
             undo_compaction.plan_undo(session.path, session.home_dir), quiet_s=QUIET_S
         )
     assert session.data == whole
@@ -213,7 +213,7 @@ def test_what_changed_since_the_plan_is_refused(session: Recorded, before: bytes
     os.utime(session.path, (LONG_AGO, LONG_AGO))
 
     with pytest.raises(RewriteError, match="changed meanwhile"):
-        undo_compaction.undo(plan, quiet_s=QUIET_S)
+        undo_compaction.cut_before_compaction(plan, quiet_s=QUIET_S)
 
     assert session.data == whole
     assert len(whole) > len(before)
@@ -270,7 +270,7 @@ def _is_over_before_the_failure(
     machine.dies_at, machine.fails_at = (step, None) if failure == "dies" else (None, step)
     machines.install(patch, machine)
     with contextlib.suppress(Died, RewriteError):
-        undo_compaction.undo(plan, quiet_s=QUIET_S)
+        undo_compaction.cut_before_compaction(plan, quiet_s=QUIET_S)
     return len(machine.names) <= step
 
 

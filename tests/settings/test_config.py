@@ -396,11 +396,11 @@ def test_a_refresh_compiles_only_after_a_change(
 ) -> None:
     """An unchanged policy is not written again; whoever compiles adds no variable of their own."""
     monkeypatch.setenv("BRIMLINE_GUARD_PRESET", "off")
-    config.refresh_policy(home_dir, project_dir)
+    config.recompile_policy_file_if_stale(home_dir, project_dir)
     compiled = Path(paths.policy_file(home_dir, project_dir))
     first = compiled.stat().st_ino
 
-    config.refresh_policy(home_dir, project_dir)
+    config.recompile_policy_file_if_stale(home_dir, project_dir)
     assert compiled.stat().st_ino == first
 
     for path, text in (
@@ -410,7 +410,7 @@ def test_a_refresh_compiles_only_after_a_change(
     ):
         before = compiled.read_bytes()
         _write(path, text)
-        config.refresh_policy(home_dir, project_dir)
+        config.recompile_policy_file_if_stale(home_dir, project_dir)
         assert compiled.read_bytes() != before
 
     monkeypatch.delenv("BRIMLINE_GUARD_PRESET")
@@ -421,7 +421,7 @@ def test_a_refresh_compiles_only_after_a_change(
     assert loaded.client["autocompact_window"] == 3
 
     Path(paths.user_config(home_dir)).unlink()
-    config.refresh_policy(home_dir, project_dir)
+    config.recompile_policy_file_if_stale(home_dir, project_dir)
     assert policy.load(home_dir, project_dir).values["context_window"] is None
 
 
@@ -433,7 +433,7 @@ def test_a_refresh_compiles_after_an_upgrade(home_dir: str, project_dir: str) ->
     compiled.write_text(older.replace("[30,15,7,3]", "[50,40,30,20]"))
 
     assert policy.load(home_dir, project_dir).values["guard.tiers"] == [50, 40, 30, 20]
-    config.refresh_policy(home_dir, project_dir)
+    config.recompile_policy_file_if_stale(home_dir, project_dir)
 
     assert policy.load(home_dir, project_dir).values["guard.tiers"] == [30, 15, 7, 3]
 

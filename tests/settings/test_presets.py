@@ -19,7 +19,7 @@ def filled(name: str, explicit: set[str], tiers: list[int]) -> tuple[dict[str, A
 @pytest.mark.parametrize("name", list(presets.load_presets()))
 def test_a_preset_gives_its_own_values_and_all_others_are_the_defaults(name: str) -> None:
     """Whatever another preset had given before."""
-    own = presets.preset_named(name)["settings"]
+    own = presets.preset_or_default(name)["settings"]
     everywhere = {key for preset in presets.load_presets().values() for key in preset["settings"]}
     values = (
         default_values()
@@ -68,7 +68,7 @@ def test_falling_tiers_give_way_to_a_preset_that_counts_upwards(
 
 def test_a_name_from_another_version_is_the_default_preset() -> None:
     """Every preset has all fields, and the words of its tiers and its ceiling."""
-    assert presets.preset_named("of-tomorrow") is presets.preset_named("default")
+    assert presets.preset_or_default("of-tomorrow") is presets.preset_or_default("default")
     fields = {frozenset(preset) for preset in presets.load_presets().values()}
     assert len(fields) == 1
     for name, preset in presets.load_presets().items():
@@ -103,7 +103,7 @@ def test_a_presets_variables_change_settings_where_they_make_sense(
 ) -> None:
     """A number, or one of some words."""
     found = {"a": 0, "b": 0}
-    presets.apply_variables_of_preset(found, {"environment": [NUMBER, WORDS]}, variables.get)
+    presets.apply_preset_environment(found, {"environment": [NUMBER, WORDS]}, variables.get)
 
     assert found == values
 
@@ -113,6 +113,6 @@ def test_any_other_word_may_mean_something_too(text: str, value: int) -> None:
     """But not an empty one."""
     found = {"b": 0}
     entry = WORDS | {"otherwise": 9}
-    presets.apply_variables_of_preset(found, {"environment": [entry]}, {"W": text}.get)
+    presets.apply_preset_environment(found, {"environment": [entry]}, {"W": text}.get)
 
     assert found == {"b": value}

@@ -252,9 +252,9 @@ def test_what_a_gateway_did_is_told_by_its_lines() -> None:
         {"event": "Gateway", "at": 3.0, "saved": "x"},
         {"event": "Stop", "at": 4.0, "broke": "no", "saved": 99, "rewritten": 99},
     ]
-    assert figures.gateway_edit_reasons(lines) == {1.0: "due"}
-    assert figures.gateway_saved_and_rewritten(lines) == (9, 5)
-    assert figures.gateway_saved_and_rewritten([]) == (None, 0)
+    assert figures.gateway_edit_reason_by_time(lines) == {1.0: "due"}
+    assert figures.most_saved_and_all_rewritten(lines) == (9, 5)
+    assert figures.most_saved_and_all_rewritten([]) == (None, 0)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ import pytest
 from brimline.errors import StateError
 from brimline.fast import io, paths
 from brimline.fast.json import dumps
-from brimline.gauge.forecast import log_speed_statistics_by_generation
+from brimline.gauge.forecast import count_and_log_speed_by_model_generation
 from brimline.state import forgotten, history
 from brimline.state.history import Session
 from brimline.state.session import SessionState
@@ -144,7 +144,8 @@ def test_growth_comes_as_segments_of_recent_sessions(home_dir: str) -> None:
     ]
     assert found[1][0] == "claude-opus-4-5"
     assert (
-        log_speed_statistics_by_generation([("4.5", tokens) for _, tokens in found])["4.5"][0] == 1
+        count_and_log_speed_by_model_generation([("4.5", tokens) for _, tokens in found])["4.5"][0]
+        == 1
     )
     assert len(history.occupancies_by_recent_segment(home_dir, most_requests=1)) == 1
 
@@ -380,8 +381,8 @@ def test_of_two_lines_of_a_session_the_one_that_knows_more_stays(home_dir: str) 
     first = [(each.session_id, each.begun_at) for each in history.read_all_sessions(home_dir)]
     history.write_session_lines(home_dir, [one("b", START + 1)], float("inf"))
     second = [(each.session_id, each.begun_at) for each in history.read_all_sessions(home_dir)]
-    history.forget(home_dir, "a")
-    history.forget(home_dir, "never there")
+    history.delete_line_of_session(home_dir, "a")
+    history.delete_line_of_session(home_dir, "never there")
 
     assert first == [("b", START), ("a", START + 5)]
     assert second == [("a", START + 5), ("b", START + 1)]
@@ -535,7 +536,7 @@ def test_no_file_stays_open(home_dir: str) -> None:
     for _ in range(3):
         history.update_changed_sessions(home_dir)
         history.read_session(home_dir, "abc", [])
-        history.forget(home_dir, "abc")
+        history.delete_line_of_session(home_dir, "abc")
 
     assert len(os.listdir("/proc/self/fd")) <= open_before
     assert os.stat(f"{home_dir}/history.lock").st_mode & 0o777 == 0o600

@@ -202,7 +202,7 @@ def test_times_are_kept_to_the_millisecond_and_what_a_hook_took_to_a_tenth_of_it
         state.spool_event("Stop", {})
         logs.record_failure(home_dir, "Stop", ValueError("x"))
         logs.record_in_audit(home_dir, "s1", {}, {"kind": "block"})
-    state.save_telemetry({"window_tokens": 5})
+    state.save_telemetry_for_pollers({"window_tokens": 5})
     told = SessionState(home_dir, "s1").read_document("telemetry.json")
     lines = history.read_spooled_events(home_dir, "s1")
     audit = Path(paths.audit_log(home_dir)).read_text().splitlines()

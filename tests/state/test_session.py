@@ -158,7 +158,7 @@ def test_what_was_measured_is_outdated_and_the_rest_holds(home_dir: str) -> None
     """After a session's file was rewritten."""
     state = SessionState(home_dir, "s")
     state.save_snapshot(Snapshot(at=5.0, window_tokens=9, occupancy_tokens=1, output_tokens=2))
-    state.save_telemetry({"x": 1})
+    state.save_telemetry_for_pollers({"x": 1})
     state.remember_compaction(7)
     state.remember_window(5)
     SessionState(home_dir, "s").forget_occupancy()
@@ -214,7 +214,7 @@ def test_what_a_gateway_saved_holds_for_its_own_request(
     state.switch_off_or_on(off=True)
     Path(f"{state.folder}/gateway-saved").write_bytes(content)
 
-    assert state.gateway_saved_tokens(occupancy) == saved
+    assert state.gateway_saved_tokens_of_request(occupancy) == saved
 
 
 def test_a_session_begins_with_its_first_line(home_dir: str) -> None:
@@ -237,19 +237,22 @@ def test_a_session_begins_with_its_first_line(home_dir: str) -> None:
 def test_the_last_line_of_an_event_is_found(home_dir: str) -> None:
     """A gateway's are apart, and are read too."""
     state = SessionState(home_dir, "s")
-    assert state.last_spooled_row("Stop") == {}
+    assert state.last_spooled_row_of("Stop") == {}
     for number in (1, 2):
         state.spool_event("Stop", {"n": number})
         state.spool_event("Gateway", {"n": number + 10})
     state.spool_event("Other", {"n": 3})
 
-    assert (state.last_spooled_row("Stop")["n"], state.last_spooled_row("Gateway")["n"]) == (2, 12)
-    assert state.last_spooled_row("Missing") == {}
-    assert state.moved_out_just_now() == {}
+    assert (state.last_spooled_row_of("Stop")["n"], state.last_spooled_row_of("Gateway")["n"]) == (
+        2,
+        12,
+    )
+    assert state.last_spooled_row_of("Missing") == {}
+    assert state.last_moved_out_row_if_recent() == {}
     state.spool_event("MovedOut", {"results": 4})
-    assert state.moved_out_just_now()["results"] == 4
+    assert state.last_moved_out_row_if_recent()["results"] == 4
     state.spool_event("MovedOut", {"results": 5, "at": 1_000.0})
-    assert state.moved_out_just_now() == {}
+    assert state.last_moved_out_row_if_recent() == {}
 
 
 def test_a_session_is_switched_off_and_on(home_dir: str) -> None:
@@ -304,7 +307,7 @@ def test_what_was_moved_out_just_now_is_known_for_ten_minutes(
     if announced_s is not None:
         state.spool_event("PreCompact", {"at": now + announced_s})
 
-    moved = state.moved_out_just_now()
+    moved = state.last_moved_out_row_if_recent()
 
     assert moved.get("results") == (3 if is_told else None)
     assert bool(moved) is is_told
@@ -320,9 +323,9 @@ def test_an_event_is_looked_for_in_the_last_megabyte(
     for _ in range(10):
         state.spool_event("Padding", {"text": "x" * (size // 10)})
 
-    assert state.last_spooled_row("PreCompact").get("trigger") == ("auto" if is_found else None)
-    assert state.last_spooled_row("Padding")["text"] == "x" * (size // 10)
-    assert state.last_spooled_row("Gateway") == {}
+    assert state.last_spooled_row_of("PreCompact").get("trigger") == ("auto" if is_found else None)
+    assert state.last_spooled_row_of("Padding")["text"] == "x" * (size // 10)
+    assert state.last_spooled_row_of("Gateway") == {}
 
 
 @pytest.mark.parametrize(("more", "begun_at"), [(0, 5.0), (1, None)])

@@ -73,8 +73,8 @@ def test_content_that_another_session_stored_too_stays_with_that_one(home_dir: s
     assert traces(home_dir, "first") == traces(home_dir, "secret") == []
     assert removal.forget_session(home_dir, "second").keys == [key]
     stored(home_dir, text(1), session="third")
-    assert removal.keys_stored_by_session(home_dir, "third").keys == [key]
-    assert removal.keys_stored_by_session(home_dir, "second").keys == []
+    assert removal.own_and_shared_keys(home_dir, "third").keys == [key]
+    assert removal.own_and_shared_keys(home_dir, "second").keys == []
 
 
 def test_a_session_is_known_by_what_it_left(home_dir: str) -> None:

@@ -187,7 +187,7 @@ def test_what_the_gateway_sends_a_key_of_stays(home_dir: str, projects: Path) ->
         assert sorted(os.listdir(f"{home_dir}/gateway")) == before
         if is_running:
             sticky.close()
-    Path(paths.gateway_file(home_dir)).write_bytes(b"no database" * 99)
+    Path(paths.stand_ins_file(home_dir)).write_bytes(b"no database" * 99)
 
     with pytest.raises(StoreError, match="nothing was removed"):
         prune(home_dir, GARBAGE, Pass())
@@ -387,12 +387,15 @@ def test_what_goes_leaves_nothing_but_a_line_in_the_trail(home_dir: str, project
     assert contents.read_content(home_dir, key) == text(1)
     assert prune(home_dir, Limits(), Pass(), now=time.time() + 2 * retention.GRACE_S).swept == 2
     assert shelves.temporary_files(home_dir) == []
-    assert [digest for digest, _ in contents.sidecars_and_pins(home_dir)] == [key[7:]]
+    assert [digest for digest, _ in contents.digests_of_sidecars_and_pins(home_dir)] == [key[7:]]
     shelves.age(home_dir, key, LONG_AGO)
     os.rmdir(home_dir + layout.TMP)
     os.mkdir(layout.stored_path(home_dir, key[7:9] + "0" * 62))  # which is no blob
     assert prune(home_dir, GARBAGE, Pass()).keys == [key]
-    assert (shelves.keys(home_dir), list(contents.sidecars_and_pins(home_dir))) == (set(), [])
+    assert (shelves.keys(home_dir), list(contents.digests_of_sidecars_and_pins(home_dir))) == (
+        set(),
+        [],
+    )
     last = list(contents.read_store_events(home_dir))[-1]
     assert (last["event"], last["key"]) == ("prune", key)
 

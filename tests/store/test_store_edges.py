@@ -277,7 +277,7 @@ def test_store_time_follows_a_last_key_that_is_clearly_ahead(
     noted = time.time_ns() + int(ahead_s * 1e9)
     os.utime(home_dir + layout.LAST_KEY, ns=(noted, noted))
 
-    assert (layout.store_time_ns(home_dir) == noted) is is_followed
+    assert (layout.store_now_ns(home_dir) == noted) is is_followed
 
 
 def test_only_a_blob_can_be_marked_as_used(home_dir: str) -> None:
@@ -301,7 +301,7 @@ def test_only_a_blob_can_be_marked_as_used(home_dir: str) -> None:
 def test_a_last_line_counts_with_or_without_its_break(data: bytes, lines: int) -> None:
     """And they are split as they are counted."""
     assert put.count_lines(data) == lines
-    assert len(contents.split_lines(data)) == lines
+    assert len(contents.split_lines_without_breaks(data)) == lines
 
 
 @pytest.mark.parametrize(
@@ -454,7 +454,9 @@ def test_what_is_no_blob_by_its_name_is_not_listed(home_dir: str) -> None:
     beside = Path(layout.store_folder(home_dir), "meta", keys[0][7:9])
     for name in ("0" * 62 + ".txt", "0" * 61 + ".json", "x" + "0" * 62 + ".pin"):
         (beside / name).write_text("x")
-    assert sorted(contents.sidecars_and_pins(home_dir)) == [(key[7:], "json") for key in keys]
+    assert sorted(contents.digests_of_sidecars_and_pins(home_dir)) == [
+        (key[7:], "json") for key in keys
+    ]
 
 
 def test_a_folder_that_cannot_be_read_is_said(home_dir: str) -> None:
@@ -578,4 +580,4 @@ def test_a_session_is_known_by_its_sidecars_where_the_trail_is_lost(home_dir: st
     os.unlink(home_dir + layout.INDEX)
 
     assert removal.sessions_in_store(home_dir) == {"one"}
-    assert removal.keys_stored_by_session(home_dir, "one") == ([key], [])
+    assert removal.own_and_shared_keys(home_dir, "one") == ([key], [])

@@ -151,4 +151,4 @@ def test_a_resume_undoes_a_compaction_that_nothing_holds(
     for fields in [*BEFORE, *rows]:
         links.read_row(fields)
 
-    assert links.is_compaction_undone is is_undone
+    assert links.would_resume_undo_compaction is is_undone

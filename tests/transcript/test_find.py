@@ -61,10 +61,10 @@ def test_what_is_no_transcript_is_refused(content: bytes, tmp_path: Path) -> Non
     path.write_bytes(content)
 
     with pytest.raises(SessionError, match="is not a session's transcript"):
-        find.require_transcript(str(path))
+        find.checked_transcript(str(path))
     for good in (b"", b"\n", b'{"type":"user"}\n', b'torn{"a"\n{"type":"user"}\n'):
         path.write_bytes(good)
-        find.require_transcript(str(path))
+        find.checked_transcript(str(path))
 
 
 @pytest.fixture
@@ -88,12 +88,12 @@ def test_after_clear_it_is_the_latest_naming_the_first(
     build("first", 10, began_with="first")
     build("other", 20, began_with="other")
     build("old", 5, began_with="first")
-    assert find.latest_session_of_client("first") == "first"
+    assert find.latest_session_of_client_begun_with("first") == "first"
     build("second", 20, began_with="first")
     build("third", 30, began_with="first")
     build("other", 40, began_with="other")
 
-    assert find.latest_session_of_client("first") == "third"
+    assert find.latest_session_of_client_begun_with("first") == "third"
 
 
 def test_torn_and_foreign_rows_name_nothing(build: Callable[..., SessionBuilder]) -> None:
@@ -103,7 +103,7 @@ def test_torn_and_foreign_rows_name_nothing(build: Callable[..., SessionBuilder]
     other.raw('"session_id":"first"\n["session_id":"first"\n{"a":{"session_id":"first"}}\n{"sess')
     os.utime(other.path, (30, 30))
 
-    assert find.latest_session_of_client("first") == "first"
+    assert find.latest_session_of_client_begun_with("first") == "first"
 
 
 def test_a_session_has_the_same_names_everywhere(
@@ -220,8 +220,8 @@ def test_of_later_files_twenty_are_looked_into(
     for number in range(others):
         build(f"other{number}", 20 + number, began_with="other")
 
-    assert find.latest_session_of_client("first") == found
-    assert find.latest_session_of_client("unknown") == "unknown"
+    assert find.latest_session_of_client_begun_with("first") == found
+    assert find.latest_session_of_client_begun_with("unknown") == "unknown"
 
 
 @pytest.mark.parametrize(("size", "is_refused"), [((1 << 20) - 1, True), (1 << 20, False)])
@@ -234,11 +234,11 @@ def test_of_a_first_line_that_is_longer_than_a_megabyte_nothing_is_known(
 
     if is_refused:
         with pytest.raises(SessionError, match="is not a session's transcript"):
-            find.require_transcript(str(path))
+            find.checked_transcript(str(path))
     else:
-        assert find.require_transcript(str(path)) == str(path)
+        assert find.checked_transcript(str(path)) == str(path)
     with pytest.raises(SessionError, match=r"^cannot read .*: No such file or directory$"):
-        find.require_transcript(str(tmp_path / "gone"))
+        find.checked_transcript(str(tmp_path / "gone"))
 
 
 @pytest.mark.parametrize(
@@ -270,7 +270,7 @@ def test_who_a_session_began_with_is_looked_for_in_its_last_4_mb(
     second.raw(b"x" * (filler - 1) + b"\n")
     os.utime(second.path, (20, 20))
 
-    assert find.latest_session_of_client("first") == found
+    assert find.latest_session_of_client_begun_with("first") == found
 
 
 @pytest.mark.parametrize(("others", "is_found"), [(28, True), (29, False)])

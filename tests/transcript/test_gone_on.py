@@ -31,7 +31,7 @@ _LONG_AGO = 1_700_000_000
 def undone(path: str, home_dir: str) -> str:
     """Take a session back to before its last compaction; returns the second session's file."""
     plan = undo_compaction.plan_undo(path, home_dir)
-    undo_compaction.undo(plan, quiet_s=0.01)
+    undo_compaction.cut_before_compaction(plan, quiet_s=0.01)
     return plan.second
 
 
@@ -79,7 +79,7 @@ def test_memory_has_every_message_once(
     deep.index_sources(home_dir, project_dir)
 
     asked = "SELECT session, text FROM entries"
-    memory = hits.open_memory(home_dir)
+    memory = hits.memory_in_folder(home_dir)
     entries = memory.run_on_database(lambda base: base.execute(asked).fetchall())
     assert Counter(text for _, text in entries) == said
     owners = {text: session for session, text in entries}

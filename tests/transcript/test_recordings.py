@@ -157,7 +157,7 @@ def test_a_large_result_is_listed_once_and_where_it_is(recordings: Path, name: s
     path = str(recordings / name / "compacted.jsonl")
     sizes: dict[str, int] = {}
     for fields in read.rows_of_file(path):
-        if row.is_boundary(fields):
+        if row.is_compaction_row(fields):
             sizes.clear()
         for result in row.main_thread_results(fields):
             sizes.setdefault(result.call_id, len(result.text.encode()))
@@ -179,7 +179,7 @@ def test_inspect_says_what_a_resume_sends_after_a_purge(
     path = shutil.copy2(source, str(world / "session.jsonl"))
     options = purge.Options(1_000, strategies=frozenset({purge.OLD}))
     plan = purge.plan_purge(path, options, home_dir)
-    changed = session_documents.purged_result_documents(plan)
+    changed = session_documents.documents_of_results_to_purge(plan)
     purge.purge(path, plan, home_dir, quiet_s=0.01)
 
     results, kept = _lost_characters(source, Path(path))
@@ -202,7 +202,7 @@ def _lost_characters(before: Path, after: Path) -> tuple[Counter[str], Counter[s
     lost: Counter[str] = Counter()
     kept: Counter[str] = Counter()
     for old, new in zip(read.rows_of_file(str(before)), read.rows_of_file(str(after)), strict=True):
-        if row.is_boundary(old):
+        if row.is_compaction_row(old):
             kept.clear()
         count = len(json.dumps(row.message_of(old))) - len(json.dumps(row.message_of(new)))
         for call in row.answered_call_ids(old):

@@ -20,14 +20,20 @@ from .generated import rows as generated_rows
 CASES = json.loads((Path(__file__).parent / "golden" / "rows.json").read_text(encoding="utf-8"))
 # Questions to a row, or to whatever stands in its place; the others take what these answer.
 ANY_VALUE = (
-    *("usage_of", "is_boundary", "content_blocks", "attachment_of", "text_sent_by_user"),
+    *(
+        "usage_of",
+        "is_compaction_row",
+        "blocks_sent_to_model",
+        "attachment_of",
+        "text_sent_by_user",
+    ),
     *("queue_operation_and_text", "main_thread_calls", "main_thread_results", "has_final_usage"),
-    "lost_thinking_text",
-    *("characters_model_is_sent", "content_characters", "text_characters"),
+    "lost_thinking_reason_text",
+    *("characters_model_is_sent", "content_characters", "count_text_characters"),
 )
 ANY_OBJECT = (
     *("is_summary", "is_sidechain", "is_meta", "is_message", "is_synthetic", "type_of"),
-    *("timestamp_of", "uuid_of", "session_id_in", "cwd_of", "branch_of"),
+    *("timestamp_text_of", "uuid_of", "session_id_in", "cwd_of", "branch_of"),
     *(
         "message_id",
         "row_ids_referred_to",
@@ -35,9 +41,18 @@ ANY_OBJECT = (
         "numbered_blocks",
         "any_thread_calls",
     ),
-    *("answered_call_ids", "result_texts_with_paths"),
-    *("compaction_figures", "preserved_row_ids", "cleared_call_ids", "clients_first_session_id"),
-    *("is_bookkeeping_attachment", "is_idle_compaction_notice", "is_marked_with_persons_words"),
+    *("answered_call_ids", "result_texts_with_places_in_row"),
+    *(
+        "compaction_figures",
+        "preserved_ids_and_ends",
+        "cleared_call_ids",
+        "clients_first_session_id",
+    ),
+    *(
+        "is_bookkeeping_attachment",
+        "is_idle_compaction_notice",
+        "is_marked_as_holding_persons_words",
+    ),
 )
 
 
@@ -79,7 +94,7 @@ def test_text_nested_to_any_depth_is_counted() -> None:
         content = [{"type": "tool_result", "content": content}]
     row = {"type": "user", "message": {"content": content}, "toolUseResult": {"stdout": "a" * 99}}
 
-    assert shapes.text_characters(value) == 1
+    assert shapes.count_text_characters(value) == 1
     assert shapes.characters_model_is_sent(row) == 3
 
 
@@ -123,7 +138,7 @@ def test_a_row_tells_which_thoughts_are_not_sent_any_more(
     """And who left them out; the client keeps such rows for itself."""
     row = {"type": "attachment", "attachment": attachment}
 
-    assert shapes.lost_thinking_text(row) == lost
+    assert shapes.lost_thinking_reason_text(row) == lost
     assert shapes.is_bookkeeping_attachment(row) is bool(lost)
 
 

@@ -46,7 +46,7 @@ Row = dict[str, Any]
         (row.message_id, {"type": "assistant", "message": {}}, None),
         (row.row_ids_referred_to, {"parentUuid": "a", "logicalParentUuid": None}, ["a"]),
         (row.row_ids_referred_to, {"parentUuid": None}, []),
-        (row.timestamp_as_on_line, {"timestamp": "t"}, b'"timestamp":"t"'),
+        (row.timestamp_mark_bytes, {"timestamp": "t"}, b'"timestamp":"t"'),
         (row.clients_first_session_mark, "s", b'"session_id":"s"'),
         (row.subagent_id_of, {}, ""),
         (row.subagent_id_of, {"isSidechain": True, "agentId": "a1"}, "a1"),
@@ -66,10 +66,10 @@ Row = dict[str, Any]
         ),
         (row.queue_operation_and_text, {"type": "user", "operation": "enqueue"}, ("", "")),
         (row.queue_operation_and_text, None, ("", "")),
-        (row.is_marked_with_persons_words, {"holdsPersonsWords": True}, True),
-        (row.is_marked_with_persons_words, {"holdsPersonsWords": 1}, False),
-        (row.is_marked_with_persons_words, {"userFeedback": "no"}, True),
-        (row.is_marked_with_persons_words, {}, False),
+        (row.is_marked_as_holding_persons_words, {"holdsPersonsWords": True}, True),
+        (row.is_marked_as_holding_persons_words, {"holdsPersonsWords": 1}, False),
+        (row.is_marked_as_holding_persons_words, {"userFeedback": "no"}, True),
+        (row.is_marked_as_holding_persons_words, {}, False),
         (row.compaction_figures, {}, (None, None, None)),
         (
             row.compaction_figures,
@@ -81,9 +81,9 @@ Row = dict[str, Any]
             {"compactMetadata": {"trigger": "a\x07", "postTokens": 3}},
             (None, None, 3),
         ),
-        (row.preserved_row_ids, {}, (frozenset(), None, None)),
+        (row.preserved_ids_and_ends, {}, (frozenset(), None, None)),
         (
-            row.preserved_row_ids,
+            row.preserved_ids_and_ends,
             {
                 "compactMetadata": {
                     "preservedSegment": {"headUuid": "a", "tailUuid": "b"},
@@ -113,12 +113,12 @@ Row = dict[str, Any]
             {},
         ),
         (row.attachment_of, {"type": "user", "attachment": {"a": 1}}, {}),
-        (usage.is_boundary, {"type": "system", "subtype": "compact_boundary"}, True),
-        (usage.is_boundary, {"type": "system", "subtype": "other"}, False),
-        (usage.is_boundary, {"type": "user", "subtype": "compact_boundary"}, False),
-        (usage.is_boundary, {"isCompactSummary": True}, True),
-        (usage.is_boundary, {"isCompactSummary": True, "isSidechain": True}, False),
-        (usage.is_boundary, [], False),
+        (usage.is_compaction_row, {"type": "system", "subtype": "compact_boundary"}, True),
+        (usage.is_compaction_row, {"type": "system", "subtype": "other"}, False),
+        (usage.is_compaction_row, {"type": "user", "subtype": "compact_boundary"}, False),
+        (usage.is_compaction_row, {"isCompactSummary": True}, True),
+        (usage.is_compaction_row, {"isCompactSummary": True, "isSidechain": True}, False),
+        (usage.is_compaction_row, [], False),
         (usage.is_summary, {"isCompactSummary": 1}, False),
         (usage.as_count, None, 0),
         (usage.as_count, True, None),
@@ -207,7 +207,7 @@ def test_a_reply_can_be_made_larger_and_a_compaction_be_told() -> None:
         "cache_creation_input_tokens": 0,
         "output_tokens": 7,
     }
-    assert usage.is_boundary(row.make_auto_boundary_row(500))
+    assert usage.is_compaction_row(row.make_auto_boundary_row(500))
     assert row.compaction_figures(row.make_auto_boundary_row(500)) == ("auto", 500, None)
 
 
@@ -265,7 +265,7 @@ def test_the_blocks_of_a_message_are_those_that_are_sent(change: Row, blocks: in
     """A plain text is one of them."""
     fields = {"type": "user", "message": {"content": "x"}} | change
 
-    assert len(row.content_blocks(fields)) == blocks
+    assert len(row.blocks_sent_to_model(fields)) == blocks
 
 
 def test_texts_in_results_are_found_with_their_places() -> None:
@@ -275,11 +275,11 @@ def test_texts_in_results_are_found_with_their_places() -> None:
     fine = {"type": "tool_result", "tool_use_id": "t2", "content": parts}
     fields = {"type": "user", "message": {"content": [{"type": "text", "text": "x"}, failed, fine]}}
 
-    assert list(row.result_texts_with_paths(fields)) == [
+    assert list(row.result_texts_with_places_in_row(fields)) == [
         ("t1", ("message", "content", 1, "content"), "no"),
         ("t2", ("message", "content", 2, "content", 1, "text"), "yes"),
     ]
-    assert list(row.result_texts_with_paths(fields | {"type": "assistant"})) == []
+    assert list(row.result_texts_with_places_in_row(fields | {"type": "assistant"})) == []
     assert row.answered_call_ids(fields) == ["t1", "t2"]
     found = list(row.main_thread_results(fields | {"toolUseResult": {"stdout": "yes"}}))
     assert [(one.call_id, one.text, one.is_error) for one in found] == [
@@ -309,14 +309,14 @@ def test_a_failed_answer_is_written_as_the_client_would() -> None:
     """With the names of the reply that it answers, a subagent's too."""
     reply = {"uuid": "u1", "sessionId": "s", "cwd": "/a", "type": "assistant", "agentId": "g"}
 
-    made = row.make_failed_answer_row(reply, ["t1"], "gone", "u2")
+    made = row.make_failed_tool_results_row(reply, ["t1"], "gone", "u2")
 
     assert (made["type"], made["uuid"], made["parentUuid"]) == ("user", "u2", "u1")
     assert (made["sourceToolAssistantUUID"], made["toolUseResult"]) == ("u1", "Error: gone")
     assert (made["agentId"], made["cwd"]) == ("g", "/a")
     (block,) = made["message"]["content"]
     assert (block["tool_use_id"], block["content"], block["is_error"]) == ("t1", "gone", True)
-    assert "agentId" not in row.make_failed_answer_row({"uuid": "u1"}, [], "gone", "u2")
+    assert "agentId" not in row.make_failed_tool_results_row({"uuid": "u1"}, [], "gone", "u2")
 
 
 def test_thinking_that_is_not_sent_again_is_marked_as_the_client_does() -> None:
@@ -325,11 +325,11 @@ def test_thinking_that_is_not_sent_again_is_marked_as_the_client_does() -> None:
 
     assert made["attachment"]["from"] == {"messageId": "m7", "thinkingIndex": 0}
     assert (made["uuid"], made["parentUuid"], made["type"]) == ("u2", "u1", "attachment")
-    assert row.first_message_without_thinking(made) == "m7"
+    assert row.thinking_stripped_from_message_id(made) == "m7"
     everything = {"type": "attachment", "attachment": {"type": "thinking_stripped"}}
-    assert row.first_message_without_thinking(everything) == ""
+    assert row.thinking_stripped_from_message_id(everything) == ""
     assert (
-        row.first_message_without_thinking({"type": "attachment", "attachment": {"type": "x"}})
+        row.thinking_stripped_from_message_id({"type": "attachment", "attachment": {"type": "x"}})
         is None
     )
 
@@ -337,9 +337,9 @@ def test_thinking_that_is_not_sent_again_is_marked_as_the_client_does() -> None:
 def test_a_rebuilt_reply_is_taken_as_it_was_said() -> None:
     """Without the model that it never had."""
     fields = {"message": {"model": "<synthetic>", "content": "x"}}
-    assert row.without_synthetic_model(fields) == {"message": {"content": "x"}}
+    assert row.row_without_synthetic_model(fields) == {"message": {"content": "x"}}
     plain = {"message": {"model": "m", "content": "x"}}
-    assert row.without_synthetic_model(plain) is plain
+    assert row.row_without_synthetic_model(plain) is plain
 
 
 def test_a_compaction_names_what_stays() -> None:
@@ -349,10 +349,10 @@ def test_a_compaction_names_what_stays() -> None:
     )
 
     assert made["compactMetadata"]["trigger"] == "auto"
-    assert row.preserved_row_ids(made)[0] == {"b", "x", "y"}
-    assert row.preserved_row_ids(row.with_preserved_rows({"uuid": "b", "compactMetadata": 5}, []))[
-        0
-    ] == {"b"}
+    assert row.preserved_ids_and_ends(made)[0] == {"b", "x", "y"}
+    assert row.preserved_ids_and_ends(
+        row.with_preserved_rows({"uuid": "b", "compactMetadata": 5}, [])
+    )[0] == {"b"}
 
 
 @pytest.mark.parametrize(
@@ -465,7 +465,7 @@ def test_a_reply_is_billed_whatever_it_took(field: str) -> None:
 )
 def test_thinking_that_is_lost_is_told_with_who_left_it_out(attachment: Row, told: str) -> None:
     """How much of it and why, so far as that is known."""
-    assert row.lost_thinking_text({"type": "attachment", "attachment": attachment}) == told
+    assert row.lost_thinking_reason_text({"type": "attachment", "attachment": attachment}) == told
 
 
 @pytest.mark.parametrize(
@@ -496,7 +496,7 @@ def test_thinking_that_is_lost_is_told_with_who_left_it_out(attachment: Row, tol
         (row.content_texts, None, []),
         (row.content_text, [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}], "a\nb"),
         (usage.all_texts_in, {"a": ["1", {"b": "2"}], "c": "3", "d": 4}, ["1", "2", "3"]),
-        (usage.text_characters, ["ab", {"c": "d"}], 3),
+        (usage.count_text_characters, ["ab", {"c": "d"}], 3),
         (row.model_of, {"message": {"model": "m"}}, "m"),
         (row.model_of, {"message": {"model": 5}}, ""),
     ],

@@ -95,7 +95,7 @@ def add_item(home_dir: str, session_id: str, item: dict[str, Any]) -> dict[str, 
         "tokens": estimate_tokens(item["text"]),
         "pinned": item["pinned"] or item["compartment"] == SAFETY,
     }
-    _append_within(_budget_file(home_dir, session_id), {"add": made}, _LARGEST_BYTES - _KEPT_BYTES)
+    _append_if_room(_budget_file(home_dir, session_id), {"add": made}, _LARGEST_BYTES - _KEPT_BYTES)
     return made
 
 
@@ -107,7 +107,9 @@ def append_actions(home_dir: str, session_id: str, what: str, items: Iterable[st
         StateError: so much was written down for this session that no more is taken.
     """
     for item in items:
-        _append_within(_budget_file(home_dir, session_id), {"do": what, "id": item}, _LARGEST_BYTES)
+        _append_if_room(
+            _budget_file(home_dir, session_id), {"do": what, "id": item}, _LARGEST_BYTES
+        )
 
 
 def estimate_tokens(text: str) -> int:
@@ -145,7 +147,7 @@ def items_to_evict(budget: Budget, window_tokens: int) -> list[dict[str, Any]]:
     return found
 
 
-def load_pinned_safety_and_task_texts(home_dir: str, session_id: str) -> list[list[str]]:
+def load_pinned_texts_of_safety_and_task(home_dir: str, session_id: str) -> list[list[str]]:
     """The pinned texts that come back after a compaction: of safety, and of the task at hand."""
     budget = load(home_dir, session_id)
     return [
@@ -165,7 +167,7 @@ def _is_valid_item(item: dict[str, Any]) -> bool:
     )
 
 
-def _append_within(path: str, fields: dict[str, Any], most: int) -> None:
+def _append_if_room(path: str, fields: dict[str, Any], most: int) -> None:
     line = {"at": round(time.time(), 3)} | fields
     if _file_size(path) + len(json.dumps({"v": json.FORMAT} | line)) >= most:
         raise StateError("this session's budget file is full: it takes no more")

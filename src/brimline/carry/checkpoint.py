@@ -31,7 +31,7 @@ _TRIES = 2
 _MOMENT_CHARACTERS = 30
 
 
-def save_and_verify(  # noqa: PLR0913 - what a checkpoint is of, beside the ledger
+def save_and_read_back(  # noqa: PLR0913 - what a checkpoint is of, beside the ledger
     home_dir: str,
     record: ledger.Ledger,
     *,

@@ -19,7 +19,7 @@ from brimline.carry.ledger import (
     KEEP,
     Ledger,
     add_message,
-    add_note,
+    add_or_renew_note,
     is_paste,
     put_last_and_drop_oldest,
 )
@@ -94,12 +94,14 @@ def fold_new_rows(
         if most_bytes is not None and size - start > most_bytes:
             start = _skip_noting_unread_bytes(file, ledger, start, size - most_bytes)
         file.seek(start)
-        end = _fold_lines_until(ledger, read.lines_of_stream(file, size - start), start, until)
+        end = _fold_until_deadline(ledger, read.lines_of_stream(file, size - start), start, until)
         ledger.cursor = {"offset": end, "print": _hash_of_bytes_before(file, end)}
     return True
 
 
-def _fold_lines_until(ledger: Ledger, lines: Iterable[read.Line], start: int, until: float) -> int:
+def _fold_until_deadline(
+    ledger: Ledger, lines: Iterable[read.Line], start: int, until: float
+) -> int:
     """Take in line after line; returns where the last of them ends."""
     end = start
     for line in lines:
@@ -143,12 +145,12 @@ def fold_row(ledger: Ledger, fields: Any) -> None:
     if is_copy:
         return
     take = _BY_KIND.get(row.type_of(fields))
-    if row.is_boundary(fields):
+    if row.is_compaction_row(fields):
         # A boundary and its summary are one; old sessions have the summary only.
         ledger.compactions += not (row.is_summary(fields) and ledger.summary_expected)
         ledger.summary_expected = not row.is_summary(fields)
     elif take is not None:
-        take(ledger, fields, row.timestamp_of(fields))
+        take(ledger, fields, row.timestamp_text_of(fields))
     _note_folder_branch_and_origin(ledger, fields)
 
 
@@ -227,7 +229,7 @@ def _text_after_keeping_marked_notes(ledger: Ledger, text: str, at: str | None) 
         return text
     for word, note in _BRIM_LINE.findall(text):
         if word.lower() in _NOTE_WORDS:
-            add_note(ledger, _NOTE_WORDS[word.lower()], note, at)
+            add_or_renew_note(ledger, _NOTE_WORDS[word.lower()], note, at)
     return _BRIM_LINE.sub("", text).strip()
 
 
@@ -293,10 +295,10 @@ def _note_plan_file(ledger: Ledger, answer: _Answer) -> None:
     ledger.plan = clean(row.as_text(answer.result.record.get("filePath"))) or ledger.plan
 
 
-def _note_models_decision(ledger: Ledger, answer: _Answer) -> None:
+def _note_decision_from_note_tool(ledger: Ledger, answer: _Answer) -> None:
     text, reason = (row.as_text(answer.arguments.get(name)).strip() for name in ("text", "reason"))
     text = f"{text} (because {reason})" if reason else text
-    add_note(ledger, DECIDE, text, answer.at, "model")
+    add_or_renew_note(ledger, DECIDE, text, answer.at, "model")
 
 
 def _note_created_task(ledger: Ledger, answer: _Answer) -> None:
@@ -327,7 +329,7 @@ _BY_TOOL: dict[str, Callable[[Ledger, _Answer], None]] = {
     **dict.fromkeys(clienttools.EDITING, _note_changed_file),
     **dict.fromkeys(clienttools.DELEGATING, _count_subagent),
     "ExitPlanMode": _note_plan_file,
-    "mcp__brimline__note": _note_models_decision,
+    "mcp__brimline__note": _note_decision_from_note_tool,
     "TaskCreate": _note_created_task,
     "TaskUpdate": _note_updated_task,
     "TaskList": _note_listed_tasks,

@@ -54,7 +54,7 @@ def pre_compact(turn: Turn) -> Decision | None:
         turn.attempt("PreCompact", _note_failed_checkpoint, turn, error)
         if trigger == "manual" and _claim_refusal_this_minute(turn):
             return Decision(permission="deny", reason=checkpoint.compaction_refusal_text(error))
-    return Decision(model_notes=(card.summary_instructions(record, _read_users_instructions()),))
+    return Decision(model_notes=(card.summary_instructions(record, _read_compact_instructions()),))
 
 
 def session_start(turn: Turn) -> Decision | None:
@@ -88,7 +88,7 @@ def post_compact(turn: Turn) -> None:
 
     record = notes.merge_notes_into_ledger(turn.home, ledger.load(turn.home, turn.state.session_id))
     held = sum(card.does_summary_hold(message, summary) for message in record.messages)
-    size = turn.state.last_spooled_row("Carded").get("characters", 0)
+    size = turn.state.last_spooled_row_of("Carded").get("characters", 0)
     turn.spool_event("Carried", messages=len(record.messages), held=held, card_characters=size)
 
 
@@ -182,7 +182,7 @@ def _make_card_text(turn: Turn) -> str:
     # A disk that is full keeps no mark either.
     age_s = checkpoint.last_checkpoint_age_s(turn.home, turn.state.session_id)
     pinned = turn.attempt("budget", _pinned_texts_of_budget, turn) or ()
-    moved = turn.state.moved_out_just_now()
+    moved = turn.state.last_moved_out_row_if_recent()
     if moved:
         return card.card_text_after_lossless_compaction(_updated_ledger(turn), moved, pinned=pinned)
     text = card.card_text(
@@ -207,13 +207,13 @@ def _pinned_texts_of_budget(turn: Turn) -> list[list[str]]:
         return []
     from brimline.budget import items
 
-    return items.load_pinned_safety_and_task_texts(turn.home, turn.state.session_id)
+    return items.load_pinned_texts_of_safety_and_task(turn.home, turn.state.session_id)
 
 
 def _save_checkpoint_of_ledger(turn: Turn, record: Ledger, trigger: str) -> None:
     from brimline.carry import checkpoint
 
-    checkpoint.save_and_verify(
+    checkpoint.save_and_read_back(
         turn.home,
         record,
         trigger=trigger,
@@ -224,7 +224,7 @@ def _save_checkpoint_of_ledger(turn: Turn, record: Ledger, trigger: str) -> None
     )
 
 
-def _read_users_instructions() -> str:
+def _read_compact_instructions() -> str:
     """The user's own instructions for summaries, from the client's folder."""
     from brimline.fast import io, paths
 

@@ -112,7 +112,7 @@ def is_paste(text: str) -> bool:
     return len(text) > PASTE_CHARACTERS or text.count("\n") > PASTE_LINES
 
 
-def add_note(ledger: Ledger, kind: str, text: str, at: Any, source: str = "user") -> None:
+def add_or_renew_note(ledger: Ledger, kind: str, text: str, at: Any, source: str = "user") -> None:
     """Keep something that was marked as worth keeping."""
     text = clean(text.strip())
     if not text:

@@ -74,8 +74,8 @@ class _Reader:
     def read_row(self, fields: dict[str, Any]) -> None:
         """Look at the next row."""
         if row.is_summary(fields):
-            self._note_losses_of_summary(row.content_text(row.content_blocks(fields)), fields)
-        elif row.is_boundary(fields):
+            self._note_losses_of_summary(row.content_text(row.blocks_sent_to_model(fields)), fields)
+        elif row.is_compaction_row(fields):
             self._boundary = row.uuid_of(fields) or ""
         else:
             self._note_messages_outputs_and_calls(fields)

@@ -7,7 +7,7 @@ a ledger twice changes nothing.
 from __future__ import annotations
 
 from brimline import clock
-from brimline.carry.ledger import DECIDE, KEEP, add_note, id_of_note_or_message
+from brimline.carry.ledger import DECIDE, KEEP, add_or_renew_note, id_of_note_or_message
 from brimline.fast import json, paths
 from brimline.masking import clean
 
@@ -51,16 +51,16 @@ def merge_notes_into_ledger(home_dir: str, ledger: Ledger) -> Ledger:
         at = line.get("at")
         _add_persons_note(ledger, line.get("add"), at)
         for what in ("done", "reopen"):
-            for note in _notes_older_than_mark(ledger, line.get(what), at):
+            for note in _note_if_older_than_mark(ledger, line.get(what), at):
                 note["done"] = what == "done"
         forgotten = line.get("forget")
         ledger.messages = [message for message in ledger.messages if message["id"] != forgotten]
-        for note in _notes_older_than_mark(ledger, forgotten, at):
+        for note in _note_if_older_than_mark(ledger, forgotten, at):
             del ledger.notes[note["id"]]
     return ledger
 
 
-def _notes_older_than_mark(ledger: Ledger, item: Any, marked_at: Any) -> list[dict[str, Any]]:
+def _note_if_older_than_mark(ledger: Ledger, item: Any, marked_at: Any) -> list[dict[str, Any]]:
     """The note of an id, if it is from before it was marked; written again later it is news."""
     note = ledger.notes.get(str(item))
     if note is None:
@@ -76,7 +76,7 @@ def _add_persons_note(ledger: Ledger, note: Any, at: Any) -> None:
         return
     moment = clock.format_utc(at) if isinstance(at, int | float) and 0 < at < 1e11 else None  # noqa: PLR2004
     if isinstance(note.get("text"), str):
-        add_note(ledger, note["kind"], note["text"], moment, "person")
+        add_or_renew_note(ledger, note["kind"], note["text"], moment, "person")
 
 
 def _append_line(home_dir: str, session_id: str, fields: dict[str, Any]) -> None:

@@ -110,7 +110,7 @@ def forget_command(item: str, session_id: str | None, yes: bool, as_json: bool) 
     found = record.notes.get(item) or next((m for m in record.messages if m["id"] == item), None)
     if found is None:
         raise SessionError(f"no note or message {item!r} is known: `brimline carry show` has them")
-    output.ask_consent(f"Forget {output.one_line(found['text'])!r}?", yes=yes)
+    output.require_consent(f"Forget {output.one_line(found['text'])!r}?", yes=yes)
     notes.append_done_reopen_or_forget(paths.home(), place.session_id, item, "forget")
     ledger.forget_note_or_message(paths.home(), place.session_id, item)
     report = {"session_id": place.session_id, "id": item, "forgotten": True}
@@ -134,9 +134,9 @@ def card_command(session_id: str | None, as_json: bool) -> None:
     record = session_record.bring_whole_ledger_up_to_date(paths.home(), place)
     if session_id is None and not record.compactions and record.adopted in ("", "-"):
         # What it holds itself is still in its window.
-        place, record = _take_over_former_session(place, record)
+        place, record = _find_former_session_and_merge_if_running(place, record)
     marked = config.current_policy(paths.home(), place.project_dir).marked
-    pinned = items.load_pinned_safety_and_task_texts(paths.home(), record.session)
+    pinned = items.load_pinned_texts_of_safety_and_task(paths.home(), record.session)
     told = card.card_text(record, marked, pinned=pinned)
     report = {"session_id": place.session_id, "card": told, "characters": len(told)}
     output.answer(
@@ -159,14 +159,14 @@ def checkpoint_command(session_id: str | None, as_json: bool) -> None:
     output.answer(document, session_record.checkpoint_path_and_unkept_text, as_json=as_json)
 
 
-def _take_over_former_session(place: Place, record: Ledger) -> tuple[Place, Ledger]:
+def _find_former_session_and_merge_if_running(place: Place, record: Ledger) -> tuple[Place, Ledger]:
     """The session that this one goes on from, made part of it where it is the running one."""
     home_dir = paths.home()
     found = None if record.messages else links.last_unfinished_session(home_dir, place.project_dir)
     previous = record.previous or (paths.safe_session_id(found["session"]) if found else None)
     if previous is None or previous == place.session_id:
         return place, record
-    earlier = session_record.session_by_id(previous)
+    earlier = session_record.place_of_session_id(previous)
     origin = session_record.bring_whole_ledger_up_to_date(home_dir, earlier)
     if io.env("CLAUDE_CODE_SESSION_ID") == place.session_id:
         own = ledger.load(home_dir, place.session_id)

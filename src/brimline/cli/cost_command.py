@@ -41,7 +41,7 @@ def cost(session_id: str | None, by: str, since: str | None, as_json: bool) -> N
         name = find.only_matching_id(session_id, {each.session_id for each in spendings})
         spendings = [each for each in spendings if each.session_id == name]
         for each in spendings:
-            find.require_transcript(each.path)
+            find.checked_transcript(each.path)
     document = bill.document(spendings, by, config.user_models(paths.home()), begun)
     output.answer(document, bill.text, as_json=as_json)
 

@@ -253,7 +253,7 @@ class Player:
 
     def figures(self) -> dict[str, Any]:
         """What was played, as the hooks noted it."""
-        saved = savings.saved_by_session(self.home_dir, self.session.session_id)
+        saved = savings.saved_in_one_session(self.home_dir, self.session.session_id)
         return {
             "steps": len(self.moments),
             "messages_to_the_model": sum(m.note.count("[brimline]") for m in self.moments),
@@ -278,7 +278,7 @@ def play_on_console(player: Player, console: Console, *, paced: bool) -> None:
             if paced:
                 time.sleep(_PAUSE_AFTER_NOTE_S if moment.note or moment.instead else _PAUSE_S)
     rows = [(name.replace("_", " "), f"{value:,}") for name, value in player.figures().items()]
-    console.print(Text(f"Figures\n{output.name_value_lines(rows)}"))
+    console.print(Text(f"Figures\n{output.name_value_text(rows)}"))
 
 
 def _moment_panels(moment: Moment, number: int) -> Iterator[Any]:

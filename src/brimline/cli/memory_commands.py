@@ -68,7 +68,9 @@ def show_command(key: str, as_json: bool) -> None:
     Example:
       brimline memory show m1204
     """
-    output.answer(hits.entry_with_neighbours(paths.home(), key), hits.entry_text, as_json=as_json)
+    output.answer(
+        hits.entry_with_neighbours(paths.home(), key), hits.neighbourhood_text, as_json=as_json
+    )
 
 
 @output.command("add")
@@ -86,8 +88,8 @@ def add_command(name: str, text: str, kind: str, description: str, as_json: bool
     from brimline.memory import hot
 
     topic = hot.add_topic(_memory_folder(), name, kind, description, _text_or_stdin(text))
-    _add_topic_to_search(topic)
-    output.answer(overview.topic_document(topic), topic.path, as_json=as_json)
+    _update_topic_in_search(topic)
+    output.answer(overview.topic_head_document(topic), topic.path, as_json=as_json)
 
 
 @output.command("edit")
@@ -120,8 +122,8 @@ def edit_command(
             raise click.Abort
     given = None if text is None else _text_or_stdin(text)
     done = hot.edit_topic(place, name, kind=kind, description=description, text=given, seen=seen)
-    _add_topic_to_search(done)
-    output.answer(overview.topic_document(done), done.path, as_json=as_json)
+    _update_topic_in_search(done)
+    output.answer(overview.topic_head_document(done), done.path, as_json=as_json)
 
 
 @output.command("remove")
@@ -138,10 +140,10 @@ def remove_command(name: str, yes: bool, as_json: bool) -> None:
 
     place = _memory_folder()
     topic = hot.find_topic(place, name)
-    output.ask_consent(f"Delete {topic.path}?", yes=yes)
+    output.require_consent(f"Delete {topic.path}?", yes=yes)
     hot.remove_topic(place, name)
-    _add_topic_to_search(topic)
-    output.answer(overview.topic_document(topic), f"{topic.path} is deleted.", as_json=as_json)
+    _update_topic_in_search(topic)
+    output.answer(overview.topic_head_document(topic), f"{topic.path} is deleted.", as_json=as_json)
 
 
 @output.command("list")
@@ -192,14 +194,14 @@ def index_command(rebuild: bool, as_json: bool) -> None:
     home_dir, project = paths.home(), os.getcwd()
     exclude = config.load(home_dir, project).values["memory.exclude"]
     if rebuild:
-        hits.open_memory(home_dir).run_on_database(_mark_all_sources_unread)
+        hits.memory_in_folder(home_dir).run_on_database(_mark_all_sources_unread)
     total = deep.bytes_of_unread_sources(home_dir, project)
     with output.Progress("Reading sessions", total) as progress:
         done = deep.index_sources(home_dir, project, exclude, progress=progress.update)
     _print_note_if_search_was_renewed()
     if not vectors.load_table():
         output.print_note(vectors.no_vectors_text())
-    counts = hits.open_memory(home_dir).run_on_database(overview.count_entries_by_kind)
+    counts = hits.memory_in_folder(home_dir).run_on_database(overview.entry_and_session_counts)
     total = sum(counts["entries"].values())
     told = f"{_entry_count_text(done.added)} added, {total:,} in all."
     output.answer(done._asdict(), told, as_json=as_json)
@@ -246,7 +248,7 @@ def status_command(as_json: bool) -> None:
     document["team"] = together.status(paths.home(), os.getcwd())
     rows = overview.status_rows(document)
     rows += [("team", together.status_text(document["team"]))] if document["team"] else []
-    output.answer(document, output.name_value_lines(rows), as_json=as_json)
+    output.answer(document, output.name_value_text(rows), as_json=as_json)
 
 
 @output.command("forget")
@@ -289,7 +291,7 @@ def forget_command(
         output.answer(document, f"{_deleted_counts_text(document)} would go.", as_json=as_json)
         return
     sessions = output.count_text(len(chosen.sessions), "session")
-    output.ask_consent(f"Delete all that is kept of {sessions}, for good?", yes=yes)
+    output.require_consent(f"Delete all that is kept of {sessions}, for good?", yes=yes)
     document |= forget.forget(home_dir, chosen)
     if together.is_server_named(home_dir):
         output.print_note("`brimline memory sync` deletes it on the team's server too")
@@ -344,7 +346,7 @@ def _memory_folder() -> str:
     return clientsettings.memory_folder(os.getcwd())
 
 
-def _add_topic_to_search(topic: Topic) -> None:
+def _update_topic_in_search(topic: Topic) -> None:
     """Let the search know at once; the topic stands without it, and housekeeping tries again."""
     from brimline.memory import deep
     from brimline.settings import config

@@ -46,7 +46,7 @@ def _find_and_recover_session_file(file: str | None, session_id: str | None) -> 
     Raises:
         SessionError: there is none, or it is something else than a session.
     """
-    path = find.require_transcript(find.wanted_transcript(output.given_session(file, session_id)))
+    path = find.checked_transcript(find.wanted_transcript(output.given_session(file, session_id)))
     for one in recovery.recover(path):
         if one.problem:
             output.print_note(one.problem)
@@ -125,7 +125,7 @@ def purge_command(file: str | None, session_id: str | None, as_json: bool, **fla
         output.answer(report, text, as_json=as_json)
         return
     if flags["dry_run"]:
-        report["changes"] = session_documents.purged_result_documents(planned)
+        report["changes"] = session_documents.documents_of_results_to_purge(planned)
         command = ["brimline", *[word for word in sys.argv[1:] if word != "--dry-run"]]
         text = "" if as_json else session_text.purge_preview_text(report, command)
         output.answer(report, text, as_json=as_json)
@@ -135,7 +135,7 @@ def purge_command(file: str | None, session_id: str | None, as_json: bool, **fla
     in_use.require_idle(path)
     name = os.path.basename(path)
     question = f"Rewrite {name}? A backup is kept, and `brimline session restore` undoes it."
-    output.ask_consent(question, yes=flags["yes"])
+    output.require_consent(question, yes=flags["yes"])
     with output.Progress("Rewriting", planned.survey.length) as bar:
         done = purge.purge(path, planned, home_dir, progress=bar.update)
     report |= {
@@ -175,7 +175,7 @@ def repair_command(
         if not yes:
             preview = session_documents.repair_document(report, dry_run=True)
             output.say("\n".join(session_text.found_fault_lines(preview)), err=True)
-        output.ask_consent(f"Mend {output.count_text(len(mendable), 'fault')}?", yes=yes)
+        output.require_consent(f"Mend {output.count_text(len(mendable), 'fault')}?", yes=yes)
         with output.Progress("Mending", 2 * os.path.getsize(path)) as bar:
             report = repair.repair(path, home_dir=home_dir, progress=bar.update)
     document = session_documents.repair_document(report, dry_run=dry_run)
@@ -229,7 +229,7 @@ def restore_command(
     done = ""
     if plan.undone and not dry_run:
         in_use.require_idle(plan.path)
-        output.ask_consent("Put it back? A backup of the present state is kept.", yes=yes)
+        output.require_consent("Put it back? A backup of the present state is kept.", yes=yes)
         with output.Progress("Restoring", sum(one.end - one.start for one in plan.pieces)) as bar:
             made = restore.restore(plan, progress=bar.update)
         document |= {"applied": True, "bytes_after": made.after.length, "backup": made.backup}
@@ -249,8 +249,8 @@ def _undo_compaction(path: str, *, dry_run: bool, yes: bool, as_json: bool) -> N
     done = ""
     if not dry_run:
         in_use.require_idle(plan.path)
-        output.ask_consent("Go back? A backup of the present state is kept.", yes=yes)
-        made = undo_compaction.undo(plan)
+        output.require_consent("Go back? A backup of the present state is kept.", yes=yes)
+        made = undo_compaction.cut_before_compaction(plan)
         document |= {"applied": True, "bytes_after": made.after.length, "backup": made.backup}
         done = f"Done: {output.size_text(made.after.length)}. Backup: {made.backup}"
     output.answer(document, done, as_json=as_json)
@@ -289,7 +289,7 @@ def backups_command(
     amount = (
         f"{output.count_text(len(going), 'backup')} ({output.size_text(document['size_bytes'])})"
     )
-    output.ask_consent(f"Delete {amount} for good?", yes=yes or not going)
+    output.require_consent(f"Delete {amount} for good?", yes=yes or not going)
     for backup in going:
         os.unlink(backup.path)
     output.answer(document, f"{amount} deleted.", as_json=as_json)

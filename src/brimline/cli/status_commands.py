@@ -30,7 +30,7 @@ def status(
     """
     if transcript and session_id:
         raise click.UsageError("name a session by --transcript or by --session, not by both")
-    path = find.require_transcript(transcript or find.wanted_transcript(session_id))
+    path = find.checked_transcript(transcript or find.wanted_transcript(session_id))
     folder = find.folder_it_began_in(path)
     if folder and not (transcript or session_id) and os.path.realpath(folder) != os.getcwd():
         output.print_note(f"this session is of {output.one_line(folder, 200)}")
@@ -44,5 +44,5 @@ def status(
     home_dir, policy = paths.home(), config.current_policy(paths.home(), os.getcwd())
     with output.Progress("Reading", os.path.getsize(path)) as bar:
         document = session_status.read_status_document(path, home_dir, policy, bar.update)
-    purged = restore.purged_tokens_since(home_dir, path, document["measured_at"]).total()
+    purged = restore.purged_tokens_by_call_since(home_dir, path, document["measured_at"]).total()
     output.answer(document, session_status.text(document, purged), as_json=as_json)

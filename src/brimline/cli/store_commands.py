@@ -216,7 +216,7 @@ def prune_command(
             output.count_text(len(done.keys), "output"),
             output.size_text(done.freed_bytes),
         )
-        output.ask_consent(f"Remove {blobs} ({freed})?", yes=False)
+        output.require_consent(f"Remove {blobs} ({freed})?", yes=False)
         done = _prune_with_progress(home_dir, limits, dry_run=False)
     document = {name: getattr(done, name) for name in done.__slots__ if name != "finished"}
     document |= {"dry_run": dry_run, "removed": len(done.keys)}
@@ -271,7 +271,7 @@ def forget_command(keys: tuple[str, ...], yes: bool, as_json: bool) -> None:
     outputs = output.count_text(len(full_keys), "output")
     held = sum(pins.read_pin(home_dir, layout.digest_of_key(key)) is not None for key in full_keys)
     pinned = f"{held} of them pinned. " if held else ""
-    output.ask_consent(f"{pinned}Delete {outputs} for good?", yes=yes)
+    output.require_consent(f"{pinned}Delete {outputs} for good?", yes=yes)
     for key in full_keys:
         removal.forget_key(home_dir, key)
     stored.forget(home_dir, full_keys)

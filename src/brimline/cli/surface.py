@@ -92,7 +92,7 @@ class Tree(click.Group):
         return f"; there are {', '.join(self.entries)}." if ctx.parent else "."
 
 
-def _make_group_of_module(
+def _group_decorator(
     module: str, names: str, end: str = "_command", **others: Entry
 ) -> Callable[[Callable[[], None]], Tree]:
     """A group of commands that stand in one module under their names and this end."""
@@ -100,7 +100,7 @@ def _make_group_of_module(
     return click.group(cls=Tree, entries=entries | others, context_settings=output.HELP)
 
 
-@_make_group_of_module(
+@_group_decorator(
     "brimline.cli.session_commands",
     "inspect purge repair restore backups",
     replay=Entry(f"{_DASHBOARD}:replay", "Play a session under other settings."),
@@ -120,7 +120,7 @@ def session() -> None:
     """
 
 
-@_make_group_of_module("brimline.cli.store_commands", "list get search pin unpin prune forget")
+@_group_decorator("brimline.cli.store_commands", "list get search pin unpin prune forget")
 def store() -> None:
     """Look into the store of outputs that were kept out of the context window.
 
@@ -135,7 +135,7 @@ def store() -> None:
     """
 
 
-@_make_group_of_module("brimline.cli.carry_commands", "show add done reopen forget card checkpoint")
+@_group_decorator("brimline.cli.carry_commands", "show add done reopen forget card checkpoint")
 def carry() -> None:
     """Look at what a session takes across a compaction, and add to it.
 
@@ -150,7 +150,7 @@ def carry() -> None:
     """
 
 
-@_make_group_of_module(
+@_group_decorator(
     "brimline.cli.memory_commands",
     "search show add edit remove list lint index status",
     sync=Entry("brimline.cli.memory_commands:sync_command", extra="team"),
@@ -169,7 +169,7 @@ def memory() -> None:
     """
 
 
-@_make_group_of_module("brimline.cli.rules_commands", "show explain lint")
+@_group_decorator("brimline.cli.rules_commands", "show explain lint")
 def rules() -> None:
     """See which instruction files hold in this folder: CLAUDE.md, AGENTS.md, rules, imports.
 
@@ -184,7 +184,7 @@ def rules() -> None:
     """
 
 
-@_make_group_of_module(
+@_group_decorator(
     "brimline.cli.config_commands",
     "list get set unset explain presets",
     autocompact=Entry("brimline.install.switches:autocompact"),
@@ -202,7 +202,7 @@ def config() -> None:
     """
 
 
-@_make_group_of_module("brimline.install.switches", "on off init", end="")
+@_group_decorator("brimline.install.switches", "on off init", end="")
 def scout() -> None:
     """Watch reads of folders that only fill the context window.
 

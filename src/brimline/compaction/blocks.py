@@ -94,18 +94,20 @@ def _content_parts_of_message(message: Any) -> list[dict[str, Any]] | None:
     content = message.get("content")
     if isinstance(content, str):
         return [{"type": "text", "text": content, "whole": True}]
-    parts: list[Any] = [_as_dict(part) for part in content] if isinstance(content, list) else [None]
+    parts: list[Any] = (
+        [_sdk_as_dict(part) for part in content] if isinstance(content, list) else [None]
+    )
     return parts if all(isinstance(part, dict) for part in parts) else None
 
 
-def body_with_fields(
+def body_with_replaced_fields(
     body: Mapping[str, Any], standing: Mapping[tuple[int, int], Any]
 ) -> dict[str, Any]:
     """The request with other fields in some blocks, by message and place; the rest is shared."""
     messages = list(body["messages"])
     for (number, place), fields in standing.items():
         content = list(messages[number]["content"])
-        content[place] = {**_as_dict(content[place]), **fields}
+        content[place] = {**_sdk_as_dict(content[place]), **fields}
         messages[number] = {**messages[number], "content": content}
     return {**body, "messages": messages}
 
@@ -134,21 +136,23 @@ def body_with_cache_marker(body: dict[str, Any], blocks: list[Block], until: int
         content = body["messages"][block.message]["content"]
         if block.is_thinking or not isinstance(content, list):
             continue
-        known = _as_dict(content[block.place])
+        known = _sdk_as_dict(content[block.place])
         if _MARKER in known or (known.get("type") == "text" and not known.get("text")):
             return body
         # A longer lifetime may not come behind a shorter one: ours is as the next marker.
         place = block.message, block.place
         behind = [marker for where, marker in markers if where > place]
-        return body_with_fields(body, {place: {_MARKER: behind[0] if behind else markers[-1][1]}})
+        return body_with_replaced_fields(
+            body, {place: {_MARKER: behind[0] if behind else markers[-1][1]}}
+        )
     return body
 
 
-def first_message_of_last_round(body: Mapping[str, Any]) -> int:
+def index_of_last_call_or_prompt_message(body: Mapping[str, Any]) -> int:
     """Where the last round begins, which stays whole: a call, or the user's words."""
     messages = body["messages"]
     for at in range(len(messages) - 1, 0, -1):
-        said = [_as_dict(block).get("type") for block in _as_list(messages[at].get("content"))]
+        said = [_sdk_as_dict(block).get("type") for block in _as_list(messages[at].get("content"))]
         is_users = messages[at]["role"] == "user"
         if ("tool_result" not in said) if is_users else ("tool_use" in said):
             return at
@@ -202,7 +206,7 @@ def asks_for_summary(blocks: list[Block]) -> bool:
     return False
 
 
-def first_position_behind_thinking(blocks: list[Block]) -> int:
+def position_behind_last_thinking(blocks: list[Block]) -> int:
     """The first position behind all thinking."""
     return next((at for at in range(len(blocks), 0, -1) if blocks[at - 1].is_thinking), 0)
 
@@ -221,7 +225,7 @@ def cache_lifetime_s(body: Mapping[str, Any], usage: Mapping[str, Any] | None = 
     return _LIFETIMES_S["1h" if is_hour else "5m"]
 
 
-def estimate_block_tokens_with_fields(block: Block, fields: Mapping[str, Any]) -> float:
+def estimate_tokens_of_replacement_fields(block: Block, fields: Mapping[str, Any]) -> float:
     """Tokens of a block with other fields."""
     if block.kind == CALL:
         return len(_compact_json(fields["input"])) / _TEXT_RATIO + _CALL_FRAME
@@ -289,7 +293,9 @@ def _read_result(role: str, block: dict[str, Any], calls: _Calls) -> _Said:
     if text is None:
         shown = _compact_json(block.get("content"))
         return _Said(shown, _IMAGE_TOKENS, OTHER, call, tool, arguments)
-    is_users = words.may_hold_words(tool or None, text, is_error=block.get("is_error") is True)
+    is_users = words.may_hold_users_words(
+        tool or None, text, is_error=block.get("is_error") is True
+    )
     kind = RESULT if tool and role == "user" and not is_users else OTHER
     return _Said(text, len(text) / _RESULT_RATIO + _RESULT_FRAME, kind, call, tool, arguments)
 
@@ -377,7 +383,7 @@ def _cache_markers_with_places(body: Mapping[str, Any]) -> list[tuple[tuple[int,
     return found
 
 
-def _as_dict(block: Any) -> Any:
+def _sdk_as_dict(block: Any) -> Any:
     """A block as a dict; answers of the SDK hold objects."""
     dump = getattr(block, "model_dump", None)
     return dump(mode="json", exclude_unset=True) if dump else block

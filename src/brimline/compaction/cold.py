@@ -57,7 +57,7 @@ def calls_with_cold_results(
         least: the characters from which on a result is long, where the caller says so.
     """
     hot = {call.id for call in calls[max(0, len(calls) - kept) :]}
-    hot |= {*_ids_of_reads_of_edited_files(calls), *_ids_of_commands_still_failing(calls)}
+    hot |= {*_ids_of_latest_reads_of_edited_files(calls), *_ids_of_commands_still_failing(calls)}
     return [
         call
         for at, call in enumerate(calls)
@@ -102,7 +102,7 @@ def _has_bulk(call: Call, age: int, least: int | None) -> bool:
     return (call.characters or 0) >= least
 
 
-def _ids_of_reads_of_edited_files(calls: Sequence[Call]) -> Iterator[str]:
+def _ids_of_latest_reads_of_edited_files(calls: Sequence[Call]) -> Iterator[str]:
     """The latest Read of each of the files that were edited last."""
     edited = [call.subject for call in reversed(calls) if call.tool in clienttools.EDITING]
     wanted = set(list(dict.fromkeys(filter(None, edited)))[:_EDITED_FILES])

@@ -159,7 +159,7 @@ def compact(
     found = found or blocks.read_blocks(body)
     if found is None:
         return Outcome(body, Report("unknown"))
-    _note_known_stand_ins(state, found, lookup)
+    _adopt_known_stand_ins(state, found, lookup)
     case = _Case(body, found, state, settings)
     if blocks.asks_for_summary(found):
         return case.apply_drafts_and_make_outcome("compaction")
@@ -175,7 +175,7 @@ def compact(
     return outcome
 
 
-def state_of_branch(state: State) -> State:
+def copy_for_branch(state: State) -> State:
     """The state of a conversation that parts from another one; what stands in is looked up."""
     return replace(state, standing={}, waited=dict(state.waited), drafts={}, clock=Clock())
 
@@ -212,7 +212,7 @@ def compact_harder(
     history = blocks.read_blocks(body)
     if history is None:
         return None
-    _note_known_stand_ins(state, history, lookup)
+    _adopt_known_stand_ins(state, history, lookup)
     case = _Case(body, history, state, replace(settings, layers=LAYERS))
     state.clock.note_references_in_conversation(history)
     before = case.sent_tokens
@@ -248,7 +248,7 @@ def outcome_without_thinking(
     """
     edited = [at for at, block in enumerate(found) if block.id in outcome.fresh]
     case = _Case(body, found, state, Settings())
-    thoughts = case.leave_out_thinking_from(0 if all_of_it else min(edited, default=0))
+    thoughts = case.mark_thinking_to_leave_out(0 if all_of_it else min(edited, default=0))
     if not outcome.is_changed or not thoughts:
         return None
     again = replace(outcome, fresh=outcome.fresh | thoughts)
@@ -262,7 +262,7 @@ def count_common_leading_blocks(names: list[str], others: list[str]) -> int:
     return next((at for at, (one, other) in pairs if one != other), min(len(names), len(others)))
 
 
-def _note_known_stand_ins(state: State, history: list[Block], lookup: Lookup | None) -> None:
+def _adopt_known_stand_ins(state: State, history: list[Block], lookup: Lookup | None) -> None:
     """Look up known stand-ins, except for text the model has not answered yet."""
     unknown = [block for block in history if block.id not in state.standing]
     wanted_ids = [block.id for block in unknown if block.call or block.step < history[-1].step]
@@ -298,7 +298,7 @@ class _Case:
             else:
                 first = self._first_behind_sent_and_thinking()
         for position in filter(self._may_block_be_changed, range(first, len(self.found))):
-            look = self._block_as_layers_see(position, hot, is_near_brim=is_near, is_hard=is_hard)
+            look = self._look_at_block(position, hot, is_near_brim=is_near, is_hard=is_hard)
             drafts = (layer.draft(layer, look) for layer in settings.layers if layer.draft)
             draft = next(filter(None, drafts), None)
             if draft is not None:
@@ -312,7 +312,7 @@ class _Case:
             return False
         return not judge.is_on_users_list(self.settings.rules.never, block.tool, block.arguments)
 
-    def _block_as_layers_see(
+    def _look_at_block(
         self, position: int, hot: int | None, *, is_near_brim: bool, is_hard: bool
     ) -> Look:
         block, state = self.found[position], self.state
@@ -336,27 +336,30 @@ class _Case:
         """Why and from which block on drafts are applied; those behind the warm ones are free."""
         state, settings = self.state, self.settings
         if settings.is_bound:
-            return self._reason_and_first_block_if_bound()
+            return self._reason_and_first_block_for_bound_thinking()
         if now is not None and state.at is not None and now - state.at > state.lifetime_s:
             self.warm = 0
             return "expired", 0
-        pending = [self._note_cost_of_waiting(at) for at in self.drafts if at < self.warm]
+        pending = [self._add_waiting_cost_to_pending(at) for at in self.drafts if at < self.warm]
         saved = sum(change.saved_tokens for change in pending)
         worth = settings.worth_ratio * (settings.brim_tokens or 0)
         if pending and self._is_near_brim() and saved >= worth:
             return "brim", pending[0].position
-        price, weight = settings.prices.rewrite_surcharge(state.lifetime_s), settings.waiting_weight
+        price, weight = (
+            settings.prices.rewrite_surcharge_per_token(state.lifetime_s),
+            settings.waiting_weight,
+        )
         due = timing.position_where_edits_are_due(pending, self.tokens[: self.warm], price, weight)
         return ("due", due) if due is not None else ("", self.warm)
 
-    def _note_cost_of_waiting(self, position: int) -> timing.Pending:
+    def _add_waiting_cost_to_pending(self, position: int) -> timing.Pending:
         """Note what it costs that a draft waits for one request more."""
         name, saved = self.found[position].id, self.saved_tokens(position)
         waited = self.state.waited.get(name, 0.0) + self.settings.prices.read * saved
         self.state.waited[name] = waited
         return timing.Pending(position, saved, waited)
 
-    def _reason_and_first_block_if_bound(self) -> tuple[str, int]:
+    def _reason_and_first_block_for_bound_thinking(self) -> tuple[str, int]:
         """The same for a model that binds its thinking: its past is edited at once or not at all.
 
         An edit costs all thinking behind it, so not even an expired cache makes it free.
@@ -373,9 +376,9 @@ class _Case:
 
     def _first_behind_sent_and_thinking(self) -> int:
         """The first block behind what was sent, and behind all thinking."""
-        return max(self.warm, blocks.first_position_behind_thinking(self.found))
+        return max(self.warm, blocks.position_behind_last_thinking(self.found))
 
-    def leave_out_thinking_from(self, first: int) -> dict[str, StandIn]:
+    def mark_thinking_to_leave_out(self, first: int) -> dict[str, StandIn]:
         """Let go of thinking that is made invalid by an edit of this block."""
         thoughts: dict[str, StandIn] = {}
         for at, block in enumerate(self.found):
@@ -401,7 +404,7 @@ class _Case:
             self.state.waited.pop(block.id, None)
             self.tokens[at] = draft.tokens
         if applied and self.settings.is_bound:
-            outcome.fresh |= self.leave_out_thinking_from(first)
+            outcome.fresh |= self.mark_thinking_to_leave_out(first)
         report.sent_tokens = sum(self.tokens)
         report.rewritten_tokens = sum(self.tokens[first : self.warm])
         if first < self.warm or (applied and reason == "expired"):
@@ -420,7 +423,7 @@ class _Case:
                 fields[block.message, block.place] = standing.fields
         if not fields and not thoughts:
             return
-        outcome.body, outcome.is_changed = blocks.body_with_fields(self.body, fields), True
+        outcome.body, outcome.is_changed = blocks.body_with_replaced_fields(self.body, fields), True
         if marked is not None:
             outcome.body, outcome.marked = (
                 blocks.body_with_cache_marker(outcome.body, self.found, marked),

@@ -100,7 +100,7 @@ SUMMARY = Layer(3, "a summary by a model")
 LAYERS = (RESULTS, REST, PREVIEWS, RETRY)
 
 
-def layers_with_numbers(numbers: Collection[int]) -> tuple[Layer, ...]:
+def layers_chosen_by_number(numbers: Collection[int]) -> tuple[Layer, ...]:
     """The layers with these numbers."""
     return tuple(layer for layer in LAYERS if layer.number in numbers)
 

@@ -80,7 +80,7 @@ def preview_stand_in(
     if block.kind == blocks.FILE:
         instead = f"{blocks.REMINDER}{instead}{blocks.REMINDER_END}"
     fields = blocks.fields_of_stand_in(block, instead)
-    return StandIn(layer, fields, key, blocks.estimate_block_tokens_with_fields(block, fields))
+    return StandIn(layer, fields, key, blocks.estimate_tokens_of_replacement_fields(block, fields))
 
 
 def line_stand_in(block: Block, clock: Clock, layer: int) -> StandIn | None:
@@ -101,7 +101,7 @@ def line_stand_in(block: Block, clock: Clock, layer: int) -> StandIn | None:
         head = block.text[len(blocks.REMINDER) : _SENTENCE_CHARACTERS]
         text = f"{blocks.REMINDER}{flatten(head)}… {mark}{kept}{blocks.REMINDER_END}"
     fields = blocks.fields_of_stand_in(block, text, shortened)
-    tokens = blocks.estimate_block_tokens_with_fields(block, fields)
+    tokens = blocks.estimate_tokens_of_replacement_fields(block, fields)
     if block.tokens - tokens < _LEAST_COLLAPSED_TOKENS:
         return None
     return StandIn(layer, fields, key, tokens)

@@ -58,7 +58,7 @@ def summarise_all_but_last_round(
         most_tokens: what the summary may take.
     """
     conversation = blocks.read_blocks(body)
-    cut = blocks.first_message_of_last_round(body) if conversation else 0
+    cut = blocks.index_of_last_call_or_prompt_message(body) if conversation else 0
     if not cut:
         return Summarised(body, LayerOutcome(SUMMARY.number, "nothing"))
     if state.summary_failures >= MOST_FAILURES:

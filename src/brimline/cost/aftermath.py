@@ -66,7 +66,7 @@ def fill_in_dollars(
     for compaction in compactions:
         before, after = compaction["pre_tokens"], compaction["post_tokens"]
         model = models.lookup_model(compaction["model"], user_rows)
-        prices = model.prices(before or 0)
+        prices = model.prices_for(before or 0)
         if before is None or after is None or prices is None:
             continue
         summary_tokens = (compaction["summary_characters"] or 0) / model.characters_per_token
@@ -83,6 +83,6 @@ def text(document: dict[str, Any]) -> str:
     for each in listed if isinstance(listed, list) else []:
         told = lost.loss_lines(each["lost"], each["session_id"]) if each["lost"] else []
         if told:
-            lines += ["", f"Compaction of {output.minute_text(each['at'])}"]
+            lines += ["", f"Compaction of {output.utc_minute_text(each['at'])}"]
             lines += [output.wrapped_text(line) for line in told]
     return "\n".join(lines)

@@ -72,7 +72,7 @@ def cache_of_last_request(transcript: str) -> Cache | None:
     """What a session's last request wrote to the cache or read from it; None where it did not."""
     try:
         for fields in json.rows_backward(transcript, b'"usage"', _LOOK_BYTES):
-            cached, at = row.cache_use_of(fields), clock.parse_utc(row.timestamp_of(fields))
+            cached, at = row.cache_use_of(fields), clock.parse_utc(row.timestamp_text_of(fields))
             if cached and at is not None:
                 read_tokens, written_tokens, lifetime_s, model = cached
                 return Cache(at, lifetime_s, model) if read_tokens or written_tokens else None
@@ -84,7 +84,7 @@ def cache_of_last_request(transcript: str) -> Cache | None:
 def expired_cache_text(cache: Cache, tokens: int, now: float, model: models.Model) -> str:
     """The sentence for the person. Pure."""
     since = _how_long_ago_text(now - cache.at - cache.lifetime_s)
-    prices = model.prices(tokens)
+    prices = model.prices_for(tokens)
     price = ""
     if prices:
         price = (
@@ -118,7 +118,7 @@ def tokens_left_by_compaction(transcript: str, tokens: int, settings: dict[str, 
 def _rows_since_compaction(transcript: str) -> list[dict[str, Any]]:
     """The rows since the last compaction, oldest first, as far back as is read."""
     backward = json.rows_backward(transcript, b"{", _MOST_BYTES)
-    rows = itertools.takewhile(lambda fields: not row.is_boundary(fields), backward)
+    rows = itertools.takewhile(lambda fields: not row.is_compaction_row(fields), backward)
     return list(rows)[::-1]
 
 
@@ -136,7 +136,7 @@ def _count_characters_to_free(rows: list[dict[str, Any]], never: list[str]) -> i
             judged[call.id] = call._replace(
                 characters=len(result.text),
                 is_error=result.is_error,
-                is_users=words.may_hold_words(call.tool, result.text, **marks),
+                is_users=words.may_hold_users_words(call.tool, result.text, **marks),
             )
     found = cold.calls_with_cold_results([*judged.values()])
     return sum((call.characters or 0) - _LINE_CHARACTERS for call in found)

@@ -114,7 +114,7 @@ def read_session_spendings(path: str) -> list[Spending]:
     return _without_repeated_requests([_read_spending(file, [], None) for file in files])
 
 
-def forget(home_dir: str, session_ids: Iterable[str]) -> None:
+def drop_spendings_of(home_dir: str, session_ids: Iterable[str]) -> None:
     """Let go of what is kept of some sessions.
 
     Raises:
@@ -155,7 +155,7 @@ def _read_spending(path: str, stamp: list[int], progress: Progress) -> Spending:
             continue
         first = first or fields
         is_fork = is_fork or row.forked_from_session(fields) is not None
-        key, at = row.message_id(fields) or f"{path}:{number}", row.timestamp_of(fields)
+        key, at = row.message_id(fields) or f"{path}:{number}", row.timestamp_text_of(fields)
         begun = requests[key].at if key in requests else clock.parse_utc(at) or 0.0
         requests[key] = Request(key, begun, row.model_of(fields), *tokens)
     return Spending(

@@ -25,5 +25,5 @@ def sessions(home: str) -> Iterator[tuple[str, str, float]]:
 def forget(home: str, asked: Asked, *, dry_run: bool) -> dict[str, int]:
     """Let go of the figures of some sessions."""
     if not dry_run:
-        spending.forget(home, asked.sessions)
+        spending.drop_spendings_of(home, asked.sessions)
     return {}

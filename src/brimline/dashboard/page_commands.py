@@ -117,15 +117,15 @@ def report(
       brimline report
       brimline report 1f0c2d3e -o session.html --full
     """
-    from brimline.dashboard.report import self_contained_page_html, write_report_file
+    from brimline.dashboard.report import save_page_html_to_file, self_contained_page_html
     from brimline.dashboard.story import read_story
 
-    path = find.require_transcript(find.wanted_transcript(output.given_session(file, session_id)))
+    path = find.checked_transcript(find.wanted_transcript(output.given_session(file, session_id)))
     with output.Progress("Reading", os.path.getsize(path)) as bar:
         session_story = read_story(path, paths.home(), bar.update)
     made = self_contained_page_html(session_story, paths.home(), redacted=redact)
     target = target or f"brimline-{session_story.session_id[:8]}.html"
-    write_report_file(target, made)
+    save_page_html_to_file(target, made)
     document = {
         "session_id": session_story.session_id,
         "file": os.path.abspath(target),
@@ -160,6 +160,6 @@ def replay(
     """
     from brimline.dashboard.replay import replay_session, replay_text
 
-    path = find.require_transcript(find.wanted_transcript(output.given_session(file, session_id)))
+    path = find.checked_transcript(find.wanted_transcript(output.given_session(file, session_id)))
     found = {"session_id": find.session_id_of(path)} | replay_session(path, preset, list(chosen))
     output.answer(found, replay_text, as_json=as_json)

@@ -84,7 +84,11 @@ def template_environment() -> Environment:
         "duration": output.duration_text,
         "reference": stub.parse_reference,
     }
-    made.globals |= {"label_of_item": label_of_item, "redacted_name": redacted_name, "names": NAMES}
+    made.globals |= {
+        "label_of_item": label_of_item,
+        "public_name_of": public_name_of,
+        "names": NAMES,
+    }
     made.globals["loss_text"] = lost.loss_lines
     made.globals["most_characters"] = MOST_CHARACTERS
     return made
@@ -104,7 +108,7 @@ def _local_or_utc_time_text(at: float | None, *, single: bool) -> str:
     if not at:
         return "unknown"
     if single:
-        return output.minute_text(clock.format_utc(at))
+        return output.utc_minute_text(clock.format_utc(at))
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
 
 
@@ -135,7 +139,7 @@ def session_page_values(
 ) -> dict[str, Any]:
     """All that the page of a session shows; a single file may be read anywhere, in UTC."""
     shown, model = chart.fullest_moment_per_column(story.moments), story.most_used_model
-    costs = overall.session_and_subagent_costs(spendings, story.session_id, user_models)
+    costs = overall.costs_of_one_session_and_its_subagents(spendings, story.session_id, user_models)
     return {
         "story": story,
         "project": "" if redacted else story.project or "unknown",
@@ -143,20 +147,22 @@ def session_page_values(
         "redacted": redacted,
         "single": single,
         "headline": headline_sentence_of_story(story),
-        **_page_costs(story, costs, redacted=redacted),
+        **_hedge_and_redact_costs(story, costs, redacted=redacted),
         "plots": _session_plots(story, shown),
         "columns": [[one.number, summary_line_of_request(one, single=single)] for one in shown],
         "largest": largest_items_and_their_requests(story, _TOP),
         "notices": _announcements_and_refusals(story),
         "offloads": [one for one in story.events if one["event"] in ("Offloaded", "Recalled")],
         "hooks": hook_milliseconds_by_event(story.events),
-        "gateway": figures.gateway_saved_and_rewritten(story.events),
+        "gateway": figures.most_saved_and_all_rewritten(story.events),
         "cards": [] if redacted else _cards_after_compactions(story),
         "compactions": _compactions_with_costs_and_losses(story, user_models, redacted=redacted),
     }
 
 
-def _page_costs(story: Story, costs: dict[str, Any], *, redacted: bool) -> dict[str, Any]:
+def _hedge_and_redact_costs(
+    story: Story, costs: dict[str, Any], *, redacted: bool
+) -> dict[str, Any]:
     """What it cost, `at least` that where the client recorded only the beginning of replies."""
     for number, subagent in enumerate(costs["subagents"] if redacted else (), 1):
         subagent["name"] = str(number)
@@ -193,7 +199,9 @@ def _compactions_with_costs_and_losses(
 def headline_sentence_of_story(story: Story) -> str:
     """Where it stands, in a sentence."""
     document = story.now.document()
-    return wording.status_sentence(document) if story.is_running else wording.end_sentence(document)
+    return (
+        wording.status_sentence(document) if story.is_running else wording.ended_sentence(document)
+    )
 
 
 def summary_line_of_request(moment: Moment, *, single: bool = False) -> str:
@@ -235,7 +243,7 @@ def _texts_of_row(value: dict[str, Any]) -> list[str]:
     """The words of a row that the model gets."""
     if attached := row.attachment_of(value):
         return row.all_texts_in(row.rendered_attachment(value) or attached)
-    said = [*row.thinking_texts(value), *row.content_texts(row.content_blocks(value))]
+    said = [*row.thinking_texts(value), *row.content_texts(row.blocks_sent_to_model(value))]
     said += [_arguments_text(call.name, call.arguments) for call in row.main_thread_calls(value)]
     return [*said, *[one.text for one in row.main_thread_results(value)]]
 
@@ -260,13 +268,13 @@ def label_of_item(item: Item, *, redacted: bool) -> str:
         ending = os.path.splitext(subject)[1] if name in clienttools.FILE_TOOLS else ""
         subject = ending if ending in _ENDINGS else ""
         subject = shell.main_program_if_known(item.subject) if name == "Bash" else subject
-        name = name and redacted_name(item.kind, name)
+        name = name and public_name_of(item.kind, name)
     subject = output.one_line(output.subject_as_path_or_text(name, subject), _SUBJECT_CHARACTERS)
     told = f": {output.one_line(name, _NAME_CHARACTERS)} {subject}".rstrip() if name else ""
     return f"{NAMES[item.kind]}{told}"
 
 
-def redacted_name(kind: str, name: str) -> str:
+def public_name_of(kind: str, name: str) -> str:
     """A tool, an event or the client's word for what it attached: nothing that anybody wrote."""
     if kind == "hook":
         event = name.partition(":")[0]
@@ -300,6 +308,6 @@ def largest_items_and_their_requests(story: Story, most: int) -> list[tuple[int,
 
 def _announcements_and_refusals(story: Story) -> list[tuple[Notice, str]]:
     said = [(one, f"L{one.tier} announced") for one in story.figures.messages]
-    refused = [(one, redacted_name("", one.tool or one.event)) for one in story.figures.blocks]
+    refused = [(one, public_name_of("", one.tool or one.event)) for one in story.figures.blocks]
     said += [(one, f"{name} refused") for one, name in refused]
     return sorted(said, key=lambda row: row[0].at)

@@ -94,7 +94,7 @@ def replay_text(document: dict[str, Any]) -> str:
         ("kept out", f"~{document['kept_out_tokens']:,} tokens"),
         ("compactions", str(document["compactions"])),
     ]
-    lines = [output.name_value_lines(pairs)]
+    lines = [output.name_value_text(pairs)]
     rows = [
         [
             str(event["request"]),

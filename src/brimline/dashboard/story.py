@@ -205,7 +205,7 @@ def read_story_but_readings(
         SessionError: its file cannot be read.
     """
     spooled = history.read_spooled_events(home_dir, find.session_id_of(path))
-    reader, rows = _Reader(path, figures.gateway_edit_reasons(spooled)), 0
+    reader, rows = _Reader(path, figures.gateway_edit_reason_by_time(spooled)), 0
     try:
         reader.story.size_bytes = os.path.getsize(path)
         for line in read.lines_of_file(path, progress):
@@ -224,7 +224,7 @@ def read_story_but_readings(
         state = SessionState(home_dir, reader.recorded)  # a subagent's file has its own name
     name = story.kept_as = state.session_id
     story.figures = history.read_session(home_dir, name, [path], lines).figures
-    story.saved = savings.saved_by_session(home_dir, name)
+    story.saved = savings.saved_in_one_session(home_dir, name)
     story.events = [
         _fields_of_expected_type(line) for line in history.read_spooled_events(home_dir, name)
     ]
@@ -260,7 +260,7 @@ class _Reader:
         for call in row.main_thread_calls(value):
             subject = clienttools.subject_of_call(call.arguments, _SUBJECT_CHARACTERS)
             self.calls[call.id] = (call.name, subject)
-        if lost := row.lost_thinking_text(value):
+        if lost := row.lost_thinking_reason_text(value):
             number = len(story.moments) + bool(self.open)
             story.lost_thinking.append(f"after request {number:,}: {lost}")
         entry = self.context.read_row(value)
@@ -302,7 +302,7 @@ class _Reader:
             return
         self.open = None
         now.tokens, now.parts = usage.prompt_tokens, dict(parts)
-        story.injections.count_new_injections(shares)
+        story.injections.add_new_injections_to_counts(shares)
         for piece, kind, tokens in shares:
             called = self.calls.get(piece.call_id, ("unknown tool", ""))
             name, subject = called if piece.call_id else (piece.name, piece.file)

@@ -90,7 +90,7 @@ def write_to_stdout(data: bytes) -> None:
         pass  # the client is gone
 
 
-def lines_backward(path: str) -> Iterator[tuple[int, bytes]]:
+def lines_backward_with_offsets(path: str) -> Iterator[tuple[int, bytes]]:
     """The lines of a regular file from the last to the first, each with its offset.
 
     Raises:
@@ -131,13 +131,15 @@ def append_line(path: str, line: str) -> None:
     Raises:
         OSError: the line could not be written whole (a full disk, for example).
     """
-    _write_whole(path, _CREATE | system.O_APPEND, line.encode("utf-8", "surrogateescape") + b"\n")
+    _open_and_write(
+        path, _CREATE | system.O_APPEND, line.encode("utf-8", "surrogateescape") + b"\n"
+    )
 
 
 def replace_file(path: str, data: bytes, mode: int = 0o600) -> None:
     """Put a complete new file in the place of another; readers see the old one or the new one."""
     temporary = f"{path}.{system.getpid()}.{time.monotonic_ns()}.tmp"
-    _write_whole(temporary, _CREATE | system.O_EXCL, data, mode)
+    _open_and_write(temporary, _CREATE | system.O_EXCL, data, mode)
     try:
         system.replace(path_bytes(temporary), path_bytes(path))
     except BaseException:
@@ -148,7 +150,7 @@ def replace_file(path: str, data: bytes, mode: int = 0o600) -> None:
 def create_exclusively(path: str, data: bytes) -> bool:
     """Create a file that must not exist yet; exactly one of many racing processes gets True."""
     try:
-        _write_whole(path, _CREATE | system.O_EXCL, data)
+        _open_and_write(path, _CREATE | system.O_EXCL, data)
     except FileExistsError:
         return False
     return True
@@ -198,7 +200,7 @@ def make_folders(path: str) -> None:
             return
 
 
-def _write_whole(path: str, flags: int, data: bytes, mode: int = 0o600) -> None:
+def _open_and_write(path: str, flags: int, data: bytes, mode: int = 0o600) -> None:
     """Write all of it in one go, into folders that need not exist yet, or leave no new file."""
     try:
         descriptor = system.open(path_bytes(path), flags, mode)

@@ -86,7 +86,7 @@ def rows_backward(path: str, mark: bytes, limit_bytes: int) -> Iterator[Any]:
         OSError: the file cannot be read, or is not a regular file.
     """
     end = None
-    for offset, line in io.lines_backward(path):
+    for offset, line in io.lines_backward_with_offsets(path):
         end = offset + len(line) if end is None else end
         if end - offset > limit_bytes:
             return
@@ -122,10 +122,10 @@ def read_lines(
         return []
     if containing:
         raw = b"\n".join([line for line in raw.split(b"\n") if containing in line])
-    return parse_lines(raw)[0]
+    return parse_and_count_damaged(raw)[0]
 
 
-def parse_lines(raw: bytes) -> tuple[list[dict[str, Any]], int]:
+def parse_and_count_damaged(raw: bytes) -> tuple[list[dict[str, Any]], int]:
     """The whole lines of this version, and the number of stretches that hold none."""
     text = raw.decode("utf-8", "replace")
     lines, damaged, end = [], 0, 0

@@ -121,7 +121,7 @@ def command_file(home_dir: str) -> str:
     return home_dir + "/command"
 
 
-def gateway_file(home_dir: str) -> str:
+def stand_ins_file(home_dir: str) -> str:
     """What stands in for which block in requests that pass through a gateway."""
     return home_dir + "/gateway/stand-ins.sqlite3"
 

@@ -66,7 +66,7 @@ class Policy:
         if self._preset.get("name") != self.values["guard.preset"]:
             from brimline.settings import presets
 
-            self._preset = presets.preset_named(self.values["guard.preset"])
+            self._preset = presets.preset_or_default(self.values["guard.preset"])
         return self._preset
 
 
@@ -88,7 +88,7 @@ def load(home_dir: str, project_dir: str) -> Policy:
     if policy.values["guard.preset"] != "default" and policy.preset["environment"]:
         from brimline.settings import presets
 
-        presets.apply_variables_of_preset(policy.values, policy.preset, io.env)
+        presets.apply_preset_environment(policy.values, policy.preset, io.env)
     apply_client_environment(policy.client)
     return policy
 

@@ -107,7 +107,7 @@ class Conversations:
             return passing
         return Passing(raw, raw)
 
-    def replace_refused_by_shorter(self, passing: Passing, answer: bytes) -> bool:
+    def try_shortening_refused(self, passing: Passing, answer: bytes) -> bool:
         """After a refusal: whether there is a shorter form of the request, now in its place."""
         settings, before = passing.settings, passing.outcome
         if settings is None or passing.was_refused:
@@ -115,7 +115,7 @@ class Conversations:
         passing.was_refused = True
 
         def shorter_outcome(state: State) -> Outcome | None:
-            find = partial(self._stickiness.adopt_stand_ins, conversation=passing.name)
+            find = partial(self._stickiness.adopt_others_stand_ins, conversation=passing.name)
             text = answer.decode("utf-8", "replace")
             outcome = compactor.compact_harder(passing.body, state, settings, text, find)
             if outcome and before:  # all of it is new in this request
@@ -123,9 +123,9 @@ class Conversations:
                 outcome.originals = before.originals | outcome.originals
             return outcome
 
-        return self._replace_refused(passing, shorter_outcome)
+        return self._try_replacing_refused(passing, shorter_outcome)
 
-    def replace_refused_without_thinking(self, passing: Passing, *, all_of_it: bool) -> bool:
+    def try_refused_without_thinking(self, passing: Passing, *, all_of_it: bool) -> bool:
         """After a refusal of thinking: whether there is a form without it, now in its place.
 
         Its model is known for that from now on. What is not refused because of our edits is the
@@ -141,9 +141,11 @@ class Conversations:
                 passing.body, passing.found, state, before, all_of_it=all_of_it
             )
 
-        return self._replace_refused(passing, outcome_without_thinking)
+        return self._try_replacing_refused(passing, outcome_without_thinking)
 
-    def _replace_refused(self, passing: Passing, make: Callable[[State], Outcome | None]) -> bool:
+    def _try_replacing_refused(
+        self, passing: Passing, make: Callable[[State], Outcome | None]
+    ) -> bool:
         """Put another form in the place of a refused one, where there is any."""
         known = passing.known
         if known is None:
@@ -166,12 +168,12 @@ class Conversations:
         """A request whose tokens are to be counted, as it would be sent; nothing is kept of it."""
         with self._log_and_swallow_failures():
             passing = Passing(raw, raw)
-            if not self._identify_conversation(passing, headers):
+            if not self._try_identifying(passing, headers):
                 return raw
             with self._lock:
                 known = self._known.get(passing.name)
             if known is None:
-                state = self._initial_conversation_state(passing)
+                state = self._state_from_disk_or_parent_branch(passing)
             else:
                 with known.lock:
                     state = copy.deepcopy(known.state)
@@ -214,17 +216,17 @@ class Conversations:
             self._stickiness.keep_model_binding_thinking(model)
 
     def _fill_passing(self, passing: Passing, headers: Mapping[bytes, bytes], now: float) -> None:
-        if not self._identify_conversation(passing, headers):
+        if not self._try_identifying(passing, headers):
             return
         for _ in range(_MOST_ATTEMPTS):
-            known = passing.known = self._load_known_conversation(passing)
+            known = passing.known = self._load_or_make_known_conversation(passing)
             with known.lock:
-                if self._decide_on_request_and_keep_it(passing, known, now):
+                if self._try_deciding_and_keeping(passing, known, now):
                     return
         with known.lock:
-            self._use_known_stand_ins_only(passing, known.state)
+            self._set_outcome_of_known_stand_ins_only(passing, known.state)
 
-    def _identify_conversation(self, passing: Passing, headers: Mapping[bytes, bytes]) -> bool:
+    def _try_identifying(self, passing: Passing, headers: Mapping[bytes, bytes]) -> bool:
         """Whether a request is of a conversation, and of which."""
         body = json.loads(passing.raw, parse_float=_parse_float_if_exact)
         if not isinstance(body, dict) or blocks.is_request_outside_conversation(body):
@@ -240,7 +242,7 @@ class Conversations:
         passing.name = self._find_conversation_name(passing)
         return True
 
-    def _decide_on_request_and_keep_it(self, passing: Passing, known: _Known, now: float) -> bool:
+    def _try_deciding_and_keeping(self, passing: Passing, known: _Known, now: float) -> bool:
         """Decide on a request and keep that; False where another gateway has been faster."""
         state = known.state
         made = self._resent_outcome(passing, state, now)
@@ -253,11 +255,11 @@ class Conversations:
         except (OSError, sqlite3.Error, BrimlineError) as error:
             # A full disk, a locked file: what stands in already goes on to do so.
             self._log_failure(error)
-            self._use_known_stand_ins_only(passing, state)
+            self._set_outcome_of_known_stand_ins_only(passing, state)
             return True
         return False
 
-    def _use_known_stand_ins_only(self, passing: Passing, state: State) -> None:
+    def _set_outcome_of_known_stand_ins_only(self, passing: Passing, state: State) -> None:
         """Nothing new is replaced, and nothing comes back."""
         passing.outcome = compactor.rebuild_sent_request(
             passing.body, passing.found, state.standing, None
@@ -279,7 +281,9 @@ class Conversations:
         self, passing: Passing, state: State, now: float, *, is_sent: bool = True
     ) -> Outcome:
         """What the layers make of a request that was not sent before."""
-        find = partial(self._stickiness.adopt_stand_ins, conversation=passing.name, is_sent=is_sent)
+        find = partial(
+            self._stickiness.adopt_others_stand_ins, conversation=passing.name, is_sent=is_sent
+        )
         passing.settings = self._layer_settings_for(passing, state)
         outcome = compactor.compact(
             passing.body, state, passing.settings, now=now, lookup=find, found=passing.found
@@ -292,7 +296,7 @@ class Conversations:
     def _layer_settings_for(self, passing: Passing, state: State) -> Settings:
         """How hard the layers are for this model, near this session's brim."""
         policy = self._policy
-        model = self._model_of(passing)
+        model = self._model_row_of(passing)
         session = SessionState(self._home, passing.session)
         snapshot = None if passing.agent else session.snapshot()
         size = window.resolve_window(
@@ -315,7 +319,7 @@ class Conversations:
             is_bound=model.binds_thinking or passing.model in self._bound,
         )
 
-    def _model_of(self, passing: Passing) -> models.Model:
+    def _model_row_of(self, passing: Passing) -> models.Model:
         return models.lookup_model_in_rows(passing.model, self._policy.models)
 
     def _find_conversation_name(self, passing: Passing) -> str:
@@ -334,14 +338,14 @@ class Conversations:
         base = f"{passing.session}/{passing.agent}"
         return f"{base}#{_hash_names(passing.names)}" if last else base
 
-    def _load_known_conversation(self, passing: Passing) -> _Known:
+    def _load_or_make_known_conversation(self, passing: Passing) -> _Known:
         """What is known of it, here or, where another gateway went on with it, on disk."""
         passing.name = self._find_conversation_name(passing)
         last = dict(reversed(passing.requests)).get(passing.name)
         with self._lock:
             known = self._known.pop(passing.name, None)
             if known is None or last is None:  # new here, or forgotten meanwhile
-                known = _Known(self._initial_conversation_state(passing))
+                known = _Known(self._state_from_disk_or_parent_branch(passing))
             elif last.number != known.number:
                 self._restore_state_from_last_request(passing, known.state, last)
             known.number = last.number if last else None
@@ -350,13 +354,13 @@ class Conversations:
                 self._known.popitem(last=False)
             return known
 
-    def _initial_conversation_state(self, passing: Passing) -> State:
+    def _state_from_disk_or_parent_branch(self, passing: Passing) -> State:
         """What is on disk of a conversation, or is known of those that it may have parted from."""
         last = dict(reversed(passing.requests))
         others = [self._known[name].state for name in last if name in self._known]
         if others and passing.name not in last:
             alike = partial(compactor.count_common_leading_blocks, passing.names)
-            return compactor.state_of_branch(max(others, key=lambda state: alike(state.sent or [])))
+            return compactor.copy_for_branch(max(others, key=lambda state: alike(state.sent or [])))
         state = compactor.State()
         if passing.requests:
             newest = passing.requests[0][1]
@@ -392,7 +396,7 @@ class Conversations:
             compactor.undo_fresh_stand_ins(known.state, outcome)
             raise
         passing.outcome = outcome
-        factor = _tokens_per_estimated_token(self._model_of(passing))
+        factor = _tokens_per_estimated_token(self._model_row_of(passing))
         passing.fresh += [
             [one.layer, one.key, round((outcome.originals[one.key].tokens - one.tokens) * factor)]
             for one in outcome.fresh.values()
@@ -413,7 +417,7 @@ class Conversations:
         put.put(self._home, data, meta, is_last=False, is_synced=False)
 
     def _spool_outcome(self, passing: Passing, outcome: Outcome, usage: Mapping[str, Any]) -> None:
-        report, factor = outcome.report, _tokens_per_estimated_token(self._model_of(passing))
+        report, factor = outcome.report, _tokens_per_estimated_token(self._model_row_of(passing))
         saved = round((report.original_tokens - report.sent_tokens) * factor)
         prompt_tokens = blocks.prompt_tokens_of_usage(usage)
         fields = {"ms": 0.0, "kind": report.kind, "saved": saved}
@@ -450,7 +454,7 @@ def _tokens_per_estimated_token(model: models.Model) -> float:
 
 def _cache_price_ratios(model: models.Model, prompt_tokens: int) -> timing.Prices:
     """What the cache costs, as shares of the price of the prompt."""
-    prices = model.prices(prompt_tokens)
+    prices = model.prices_for(prompt_tokens)
     if prices is None:
         return timing.USUAL_PRICES
     of_cache = (prices.read, prices.write_5m, prices.write_1h)

@@ -7,7 +7,7 @@ import os
 import click
 
 from brimline import output
-from brimline.compaction.layers import LAYERS, Layer, layers_with_numbers
+from brimline.compaction.layers import LAYERS, Layer, layers_chosen_by_number
 from brimline.errors import BrimlineError
 from brimline.gateway import serving
 
@@ -24,7 +24,7 @@ def _parse_layers(_context: object, _parameter: object, text: str) -> tuple[Laye
     wanted = {part.strip() for part in text.split(",")}
     if not wanted <= known:
         raise click.BadParameter(f"a list out of {', '.join(sorted(known))}, or off")
-    return layers_with_numbers([int(part) for part in wanted])
+    return layers_chosen_by_number([int(part) for part in wanted])
 
 
 @output.command("gateway")

@@ -86,7 +86,7 @@ def run_client_behind_gateway(arguments: list[str], compact_pct: int | None) -> 
     if client is None:
         raise BrimlineError(f"`{CLIENT}` is not on the PATH: install Claude Code first")
     settings, sources, rest = _parse_client_arguments(arguments)
-    env = _client_env(settings, sources)
+    env = _env_with_client_settings(settings, sources)
     upstream = _upstream_url(env)
     secret = serving.fresh_secret()
     with serving.listen(0) as listening:
@@ -160,7 +160,7 @@ def _read_settings_argument(text: str) -> dict[str, Any]:
     return settings
 
 
-def _client_env(settings: dict[str, Any], sources: str | None) -> dict[str, str]:
+def _env_with_client_settings(settings: dict[str, Any], sources: str | None) -> dict[str, str]:
     """The variables as the client would see them: its settings are stronger than ours.
 
     Where the client would still ask whether a folder is to be trusted, its settings do not count:
@@ -172,7 +172,7 @@ def _client_env(settings: dict[str, Any], sources: str | None) -> dict[str, str]
     if not clientsettings.is_trusted_folder(folder):
         doubtful = [files[scope] for scope in _OF_A_PROJECT if scope in wanted]
         found = map(clientsettings.read_settings, doubtful)
-        if any(_settings_env(document).keys() & _NETWORK for document in found):
+        if any(_env_of_settings_document(document).keys() & _NETWORK for document in found):
             output.complain(_NOT_TRUSTED)
         wanted -= {*_OF_A_PROJECT}
     documents = [clientsettings.read_settings(files[scope]) for scope in files if scope in wanted]
@@ -180,18 +180,18 @@ def _client_env(settings: dict[str, Any], sources: str | None) -> dict[str, str]
     documents.insert(-1, settings)
     env = dict(os.environ)
     for document in documents:
-        env |= _settings_env(document)
+        env |= _env_of_settings_document(document)
     return env
 
 
-def _settings_env(settings: dict[str, Any]) -> dict[str, str]:
+def _env_of_settings_document(settings: dict[str, Any]) -> dict[str, str]:
     own = settings.get("env")
     return {name: str(value) for name, value in own.items()} if isinstance(own, dict) else {}
 
 
 def _no_proxy_variables(env: Mapping[str, str]) -> dict[str, str]:
     """The way to us is not by a proxy, which would read all that is sent."""
-    told = serving.no_proxy_hosts(env)
+    told = serving.hosts_listed_in_no_proxy(env)
     if not any(map(env.get, serving.PROXIES)) or "*" in told:
         return {}
     return dict.fromkeys(serving.NO_PROXIES, ",".join(dict.fromkeys((*told, *_OURS))))
@@ -205,7 +205,7 @@ def _temporary_settings_file(settings: dict[str, Any]) -> Iterator[str]:
     """
     import fcntl
 
-    place = os.path.dirname(paths.gateway_file(paths.home()))
+    place = os.path.dirname(paths.stand_ins_file(paths.home()))
     try:
         io.make_folders(place)
         for left in Path(place).glob(f"{_RUN}*"):

@@ -169,10 +169,10 @@ class Proxy:
             return None
         forms = {
             _BOUND: [
-                partial(talks.replace_refused_without_thinking, passing, all_of_it=False),
-                partial(talks.replace_refused_without_thinking, passing, all_of_it=True),
+                partial(talks.try_refused_without_thinking, passing, all_of_it=False),
+                partial(talks.try_refused_without_thinking, passing, all_of_it=True),
             ],
-            _TOO_LONG: [partial(talks.replace_refused_by_shorter, passing, message)],
+            _TOO_LONG: [partial(talks.try_shortening_refused, passing, message)],
         }
         is_sent = False
         while attempts := next((forms[reason] for reason in forms if reason in message), []):
@@ -222,7 +222,7 @@ def _make_http_client(upstream: str) -> httpx2.AsyncClient:
     name = next(filter(env.get, serving.PROXIES), None)
     try:
         host = httpx2.URL(upstream).netloc.decode("ascii")
-        direct = ",".join(serving.no_proxy_hosts(env))
+        direct = ",".join(serving.hosts_listed_in_no_proxy(env))
         if name and not proxy_bypass_environment(host, {"no": direct}):
             proxy = env[name] if "://" in env[name] else f"http://{env[name]}"
         doubtful = "SSL_CERT_FILE or SSL_CERT_DIR"

@@ -106,7 +106,7 @@ def checked_url(url: str, source: str) -> str:
     return url
 
 
-def no_proxy_hosts(env: Mapping[str, str]) -> list[str]:
+def hosts_listed_in_no_proxy(env: Mapping[str, str]) -> list[str]:
     """The hosts that are reached without a proxy."""
     told = ",".join(env.get(name, "") for name in NO_PROXIES)
     return told.replace(",", " ").split()
@@ -119,7 +119,7 @@ def require_libraries() -> None:
         BrimlineError: a library is.
     """
     if extras.is_extra_missing("gateway"):
-        raise BrimlineError(extras.installation_hint("the gateway needs uvicorn and httpx2"))
+        raise BrimlineError(extras.with_installation_hint("the gateway needs uvicorn and httpx2"))
 
 
 def serve(plan: Plan, listening: socket.socket, ready: Callable[[], None]) -> None:
@@ -147,7 +147,7 @@ async def _serve(plan: Plan, listening: socket.socket, ready: Callable[[], None]
             policy = config.current_policy(home_dir, os.getcwd())
             known = Conversations(home_dir, _layer_settings(plan, policy), policy, stickiness)
         except (OSError, sqlite3.Error) as error:
-            file = paths.gateway_file(home_dir)
+            file = paths.stand_ins_file(home_dir)
             output.complain(f"brimline: requests pass as they are: {file} cannot be used ({error})")
     server_log = logging.getLogger("uvicorn")
     server_log.addHandler(_Failures(home_dir))
@@ -156,7 +156,7 @@ async def _serve(plan: Plan, listening: socket.socket, ready: Callable[[], None]
     app = Proxy(plan.upstream, plan.secret, known, now)
     server = _make_server(app)
     if plan.lifeline is not None:
-        loop.add_reader(plan.lifeline, _stop_server_at_lifeline_end, server, plan.lifeline)
+        loop.add_reader(plan.lifeline, _stop_server_as_lifeline_has_ended, server, plan.lifeline)
     # The server's own way would end the process before its files are closed.
     server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign,assignment]
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -219,7 +219,7 @@ def _layer_settings(plan: Plan, policy: Policy) -> Settings:
     return Settings(layers=layers, rules=rules)
 
 
-def _stop_server_at_lifeline_end(server: uvicorn.Server, lifeline: int) -> None:
+def _stop_server_as_lifeline_has_ended(server: uvicorn.Server, lifeline: int) -> None:
     asyncio.get_running_loop().remove_reader(lifeline)
     server.should_exit = True
 

@@ -118,7 +118,9 @@ def estimate_text_tokens(characters: int) -> int:
     return round(estimate_piece_tokens(Piece("text", characters), None))
 
 
-def first_request_shares(occupancy: int, pieces: Sequence[Piece], model: str | None) -> list[int]:
+def first_request_piece_tokens(
+    occupancy: int, pieces: Sequence[Piece], model: str | None
+) -> list[int]:
     """The tokens of what was there before a first request: its estimate, as nothing measures it."""
     weights = _estimate_weights(pieces, model)
     return divide_by_weights(min(occupancy, sum(weights) // _PER_TOKEN), weights)
@@ -199,7 +201,7 @@ class Injections:
         self.times: Counter[Injection] = Counter()
         self._counted: dict[int, Piece] = {}
 
-    def count_new_injections(self, shares: Iterable[Share]) -> None:
+    def add_new_injections_to_counts(self, shares: Iterable[Share]) -> None:
         """Count what one request was the first to carry; what a compaction kept is not new."""
         for piece, _, tokens in shares:
             if piece.kind in ("hook", "client") and id(piece) not in self._counted:
@@ -250,7 +252,7 @@ class Ledger:
         found = Composition(parts=self.parts, turns=[turn for turn in self.turns if turn.requests])
         if self.request:
             found.occupancy_tokens = self.request.usage.prompt_tokens
-        _fill_in_breakdown(found, self.shares)
+        _fill_in_parts_from_shares(found, self.shares)
         return found
 
     def ratio_of_measured_to_estimated(self) -> float:
@@ -312,7 +314,7 @@ class Ledger:
         occupancy, model = request.usage.prompt_tokens, request.usage.model
         if before is None:
             growth, rest = occupancy, FLOOR
-            shares = first_request_shares(occupancy, pieces, model)
+            shares = first_request_piece_tokens(occupancy, pieces, model)
         else:
             growth, rest = occupancy - before.usage.prompt_tokens, UNEXPLAINED
             shares = growth_shares(growth, pieces, model, before.output_tokens)
@@ -349,7 +351,7 @@ def _is_piece_in_every_session(piece: Piece) -> bool:
     return piece.kind == "client" and not piece.file
 
 
-def _fill_in_breakdown(composition: Composition, shares: Sequence[Share]) -> None:
+def _fill_in_parts_from_shares(composition: Composition, shares: Sequence[Share]) -> None:
     """Tell floor, hooks, the client's own texts, tools and files apart."""
     for piece, kind, tokens in shares:
         if kind == "hook":

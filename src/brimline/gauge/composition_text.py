@@ -118,7 +118,7 @@ def text(report: dict[str, Any]) -> str:
 
 def part_lines(report: dict[str, Any]) -> list[str]:
     """What the tokens went into, with a bar each."""
-    rows = [row for part in report["parts"] for row in _part_rows(part, report)]
+    rows = [row for part in report["parts"] for row in _rows_of_part_and_its_tools(part, report)]
     lines = [output.table_text([], rows, right={0, 1}, indent=2)]
     dropped = -report["parts"][-1]["tokens"]
     if dropped > 0:
@@ -137,7 +137,7 @@ def titled_table(title: str, rows: list[list[str]], right: int = 2) -> list[str]
     return ["", title, output.table_text([], rows, right=range(right), indent=2)] if rows else []
 
 
-def _part_rows(part: dict[str, Any], report: dict[str, Any]) -> list[list[str]]:
+def _rows_of_part_and_its_tools(part: dict[str, Any], report: dict[str, Any]) -> list[list[str]]:
     whole = report["occupancy_tokens"]
     room = output.terminal_columns() - _BEFORE_BAR
     cells = min(_BAR_CELLS, room) if room >= _LEAST_CELLS else 0

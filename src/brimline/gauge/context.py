@@ -108,13 +108,13 @@ class ContextReader:
         kept = self._entries_compaction_preserved(value) if is_new else []
         self.segment += is_new
         self.turns += entry.prompt is not None and not self._entries.is_from_elsewhere
-        if is_new and not self.links.is_compaction_undone:
+        if is_new and not self.links.would_resume_undo_compaction:
             request = self._ledger.request
             self._undone_tokens = request.usage.prompt_tokens if request else 0
             self._undone_calls = self._ledger.ids_of_calls_with_results(ours=True)
             self._undone_tokens += self._estimate_unsent_tokens()
         elif not self._entries.is_copy:
-            self._undone_tokens += self._estimate_unmeasured_tokens(entry.pieces)
+            self._undone_tokens += self._estimate_tokens_of_pieces(entry.pieces)
         for one in (entry, *kept):
             self._ledger.add_entry(one)
         self._recent.append((row.uuid_of(value), entry))
@@ -134,9 +134,9 @@ class ContextReader:
         )
 
     def _estimate_unsent_tokens(self) -> int:
-        return self._estimate_unmeasured_tokens(piece for piece, _ in self._ledger.waiting)
+        return self._estimate_tokens_of_pieces(piece for piece, _ in self._ledger.waiting)
 
-    def _estimate_unmeasured_tokens(self, added: Iterable[Piece]) -> int:
+    def _estimate_tokens_of_pieces(self, added: Iterable[Piece]) -> int:
         """What texts take that no request has measured."""
         request = self._ledger.request
         model = request.usage.model if request else None
@@ -145,7 +145,7 @@ class ContextReader:
 
     def _entries_compaction_preserved(self, value: dict[str, Any]) -> list[Entry]:
         """The rows that a compaction says it kept, without what they measured."""
-        uuids, head, tail = row.preserved_row_ids(value)
+        uuids, head, tail = row.preserved_ids_and_ends(value)
         if not uuids:
             return []
         names = [name for name, _ in self._recent]

@@ -56,7 +56,7 @@ def post_compact(turn: Turn) -> None:
     event, state = turn.event, turn.state
     state.remember_compaction(file_size(event.transcript))
     turn.spool_event(event.name, trigger=event.trigger, summary_characters=len(event.summary))
-    if not state.moved_out_just_now():
+    if not state.last_moved_out_row_if_recent():
         learned.record_automatic_compaction(turn.home, state, event.trigger)
 
 
@@ -72,7 +72,7 @@ def tidy(turn: Turn, _until: float) -> None:
     document: dict[str, Any] = {"points": learned.learned_points_by_key(turn.home)}
     segments = history.occupancies_by_recent_segment(turn.home)
     if segments:
-        document["growth"] = forecast.log_speed_statistics_by_generation(
+        document["growth"] = forecast.count_and_log_speed_by_model_generation(
             [
                 (models.lookup_model_in_rows(name, turn.policy.models).generation, sizes)
                 for name, sizes in segments
@@ -92,4 +92,4 @@ def publish_telemetry(reading: Reading, state: SessionState) -> None:
     document = reading.document()
     for end in ("", "_low", "_high"):
         document[f"predicted_exhaustion_ops{end}"] = document[f"forecast_ops{end}"]
-    state.save_telemetry({"level": reading.tier, **document})
+    state.save_telemetry_for_pollers({"level": reading.tier, **document})

@@ -103,7 +103,7 @@ class Reading:
         """Fetch the occupancies before this one, which a quiet reading does without."""
         latest = self.history[-1:]
         if len(self.history) <= _QUIET_REQUESTS and self.transcript:
-            self.history = _read_current_tail(self.transcript, HISTORY_REQUESTS, None).history[::-1]
+            self.history = _tail_if_current(self.transcript, HISTORY_REQUESTS, None).history[::-1]
             if self.history[-1:] != latest:  # a request that the file does not hold yet
                 self.history += latest
 
@@ -145,7 +145,7 @@ def measure_session(
     Raises:
         OSError: the transcript exists and cannot be read.
     """
-    tail = _read_current_tail(transcript, requests, state)
+    tail = _tail_if_current(transcript, requests, state)
     latest = snapshot or state.snapshot()
     observed = state.largest_number_after_prefix(session.WINDOW)
     reading = make_reading(tail, latest, policy, observed, added_characters)
@@ -153,7 +153,7 @@ def measure_session(
     margin = reading.margin_tokens
     is_near = margin is not None and margin <= window.NEAR_REQUESTS * tail.fresh_tokens
     if requests < HISTORY_REQUESTS and (reading.tier or is_near):
-        tail = _read_current_tail(transcript, HISTORY_REQUESTS, state)
+        tail = _tail_if_current(transcript, HISTORY_REQUESTS, state)
         reading = make_reading(tail, latest, policy, observed, added_characters)
     reading.transcript = transcript
     proved = window.window_proved_by_occupancy(reading.occupancy_tokens)
@@ -250,12 +250,12 @@ def _fill_in_tier(reading: Reading, occupancy: int, tail_tokens: int, policy: Po
     tier = window.tier_at_position(window.convert_reading_to_unit(reading, unit), thresholds, unit)
     limit_points = values["guard.velocity_points"]
     if tier is not None and limit_points and len(reading.history) > 1:
-        reading.raised = window.does_growth_raise_tier(reading, tier, limit_points)
+        reading.raised = window.is_growth_steep_enough_to_lift_tier(reading, tier, limit_points)
         tier += reading.raised
     reading.tier = tier
 
 
-def _read_current_tail(transcript: str | None, requests: int, state: SessionState | None) -> Tail:
+def _tail_if_current(transcript: str | None, requests: int, state: SessionState | None) -> Tail:
     """The end of a transcript; empty where all of it was compacted away in the meantime."""
     if not transcript:
         return Tail()

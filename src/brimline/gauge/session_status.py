@@ -42,7 +42,7 @@ def read_status_document(
         **now.document(),
         "compactions": len(session.compactions),
         "off": state.is_off,
-        "gateway_saved_tokens": state.gateway_saved_tokens(now.occupancy_tokens),
+        "gateway_saved_tokens": state.gateway_saved_tokens_of_request(now.occupancy_tokens),
     }
 
 
@@ -61,5 +61,5 @@ def text(document: dict[str, Any], purged_tokens: int = 0) -> str:
     purged = f"\nMeasured before a purge, which took out ~{purged_tokens:,} tokens."
     if purged_tokens < 0:
         purged = f"\nMeasured before a restore, which brought back ~{-purged_tokens:,} tokens."
-    shown = f"Session {document['session_id']}\n" + output.name_value_lines(rows)
+    shown = f"Session {document['session_id']}\n" + output.name_value_text(rows)
     return shown + (purged if purged_tokens else "")

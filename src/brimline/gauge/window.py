@@ -254,7 +254,7 @@ def tier_at_position(
     return sum([at >= threshold for threshold in thresholds])
 
 
-def does_growth_raise_tier(reading: Reading, tier: int, limit_points: float) -> bool:
+def is_growth_steep_enough_to_lift_tier(reading: Reading, tier: int, limit_points: float) -> bool:
     """Whether growth raises a tier by one.
 
     Steep growth raises all but the last; the calm one is raised where its pace leaves few requests.
@@ -279,7 +279,7 @@ def tokens_tier_begins_at(reading: Reading, level: int, thresholds: list[float],
     return int(used / 100 * reading.window.tokens)
 
 
-def tokens_raising_tier(reading: Reading, limit_points: float) -> int:
+def least_steep_growth_tokens(reading: Reading, limit_points: float) -> int:
     """The growth in one request below which none raises the tier that a reading is in."""
     if reading.tier == 0:
         return (reading.margin_tokens or 0) // (NEAR_REQUESTS + 1)

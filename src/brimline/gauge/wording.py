@@ -39,7 +39,7 @@ def status_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
         ("tier", tier_text(document)),
         ("while idle", _idle_compaction_text(document)),
         ("note", _NOTES.get(document["ending"], "")),
-        ("model", _assumed_model_text(document)),
+        ("model", _figures_assumed_for_new_model_text(document)),
     ]
     return [(heading, text) for heading, text in rows if text]
 
@@ -55,7 +55,7 @@ def _idle_compaction_text(document: dict[str, Any]) -> str:
     )
 
 
-def _assumed_model_text(document: dict[str, Any]) -> str:
+def _figures_assumed_for_new_model_text(document: dict[str, Any]) -> str:
     """Which figures are assumed, where the table of models does not know this one yet."""
     if not document["model_taken_for"]:
         return ""
@@ -71,7 +71,7 @@ def status_sentence(document: dict[str, Any] | None) -> str:
     return f"{in_use_text(document)} in use; {ending_at_text(document)}: {left}."
 
 
-def end_sentence(document: dict[str, Any]) -> str:
+def ended_sentence(document: dict[str, Any]) -> str:
     """Where a session stood when it ended, in a sentence."""
     if document["occupancy_tokens"] is None:
         return "It ended before a model request was measured since it began or compacted."

@@ -51,13 +51,13 @@ def remind_with_prompt(turn: Turn) -> Decision | None:
     fingerprint, prompts = _last_reminder_and_prompts_since(turn.state)
     every = turn.values["reminder.every"]
     if paths.path_fingerprint(text) == fingerprint and not (every and prompts + 1 >= every):
-        _note_reminder(turn.state, fingerprint, prompts + 1)
+        _save_reminder_state(turn.state, fingerprint, prompts + 1)
         return None
     return _note_and_give_reminder(turn, text)
 
 
 def _note_and_give_reminder(turn: Turn, text: str) -> Decision:
-    _note_reminder(turn.state, paths.path_fingerprint(text), 0)
+    _save_reminder_state(turn.state, paths.path_fingerprint(text), 0)
     return Decision(model_notes=(_reminder_text(turn, text),))
 
 
@@ -98,7 +98,7 @@ def _last_reminder_and_prompts_since(state: SessionState) -> tuple[str, int]:
     return fingerprint, io.parse_positive_number(prompts) or 0
 
 
-def _note_reminder(state: SessionState, fingerprint: str, prompts: int) -> None:
+def _save_reminder_state(state: SessionState, fingerprint: str, prompts: int) -> None:
     io.replace_file(f"{state.folder}/{_REMINDED}", f"{fingerprint} {prompts}".encode())
 
 

@@ -97,7 +97,7 @@ def answer_turn(turn: Turn) -> bytes:
         # The client did not leave this result to the mod, which must not have it judged again.
         io.append_line(f"{turn.state.folder}/{MOD_JUDGED}", event.call_id)
     decision = ask_rooms(turn)
-    return wire.client_answer(event.name, decision).encode("utf-8", "replace") if decision else b""
+    return wire.answer_text(event.name, decision).encode("utf-8", "replace") if decision else b""
 
 
 def ask_rooms(turn: Turn, left_out: str = "") -> Decision | None:

@@ -34,15 +34,15 @@ def respond(turn: Turn) -> bytes:
     if MOD_JUDGED in state.names:
         judged = io.read_file(f"{state.folder}/{MOD_JUDGED}").decode()
     if event.call_id not in judged.splitlines():
-        turn.attempt("results", _count_down_offers_for_unseen, turn, told.get("results"))
+        turn.attempt("results", _count_down_offers, turn, told.get("results"))
         decision = entry.ask_rooms(turn, "guard" if told.get("is_later") else "")
         if decision:
-            document = json.parse_object(wire.client_answer(event.name, decision).encode())
+            document = json.parse_object(wire.answer_text(event.name, decision).encode())
     document[entry.MOD_KEY] = turn.attempt("gate", limits_for_mod_to_stay_silent, turn) or {}
     return json.dumps(document).encode()
 
 
-def _count_down_offers_for_unseen(turn: Turn, number: object) -> None:
+def _count_down_offers(turn: Turn, number: object) -> None:
     """Count the results that came before this one without a process."""
     from brimline.offload import hook
 
@@ -94,5 +94,7 @@ def _tier_limits_for_mod(turn: Turn, reading: Reading) -> dict[str, int]:
         ladder = values["guard.tiers"], values["guard.tier_unit"]
         answer["speaks_at"] = window.tokens_tier_begins_at(reading, tier + 1, *ladder) - early
         if values["guard.velocity_points"]:
-            answer["steep"] = window.tokens_raising_tier(reading, values["guard.velocity_points"])
+            answer["steep"] = window.least_steep_growth_tokens(
+                reading, values["guard.velocity_points"]
+            )
     return answer

@@ -66,7 +66,7 @@ class Rehearsal:
         """The next row: what happens because of it, in the words of the output."""
         if row.is_sidechain(value):
             return []
-        if row.is_boundary(value):
+        if row.is_compaction_row(value):
             return self._keep_or_postpone_compaction(value)
         happenings: list[dict[str, Any]] = []
         for call in row.main_thread_calls(value):
@@ -76,7 +76,7 @@ class Rehearsal:
             if result.call_id in self.calls:
                 event = self.calls.pop(result.call_id) | {"tool_response": result.copy}
                 happenings += self._ask_rooms("PostToolUse", event)
-        prompt = words.users_typed_prompt(value) if row.type_of(value) == "user" else ""
+        prompt = words.users_prompt_unless_command(value) if row.type_of(value) == "user" else ""
         if prompt:
             # Only its length counts: no command in it is to be done again.
             happenings += self._ask_rooms("UserPromptSubmit", {"prompt": "x" * len(prompt)})

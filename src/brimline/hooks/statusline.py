@@ -67,7 +67,7 @@ def snapshot_of_payload(payload: dict[str, Any], at: float) -> Snapshot:
 def _make_status_line(payload: dict[str, Any], home_dir: str, rules: policy.Policy) -> str:
     state = SessionState(home_dir, payload.get("session_id"))
     snapshot = snapshot_of_payload(payload, round(clock.now_s(), 3))
-    _set_count_of_silent_requests(snapshot, state)
+    _set_requests_since_hook_was_heard(snapshot, state)
     if payload.get("session_id"):
         try:
             state.save_snapshot(snapshot)
@@ -83,18 +83,20 @@ def _make_status_line(payload: dict[str, Any], home_dir: str, rules: policy.Poli
         fields["errors"] = f"{errors} hook error{'s' * (errors > 1)}: doctor"
         names.insert(names.index("tier") + 1 if "tier" in names else 1, "errors")
     parts = [fields[name] for name in names if fields.get(name)]
-    parts[1:1] = _parts_about_brimline(state, snapshot, reading)
+    parts[1:1] = _off_silent_or_gateway_parts(state, snapshot, reading)
     return _in_tier_colour(_join_parts_that_fit(parts, fields.get("tier")), reading)
 
 
-def _parts_about_brimline(state: SessionState, snapshot: Snapshot, reading: Reading) -> list[str]:
+def _off_silent_or_gateway_parts(
+    state: SessionState, snapshot: Snapshot, reading: Reading
+) -> list[str]:
     """What we have to say of ourselves: switched off, not heard of, at work in a gateway."""
     parts = []
     if state.is_off:
         parts.append("off: /brim:on")
     elif snapshot.silence[1] >= _SILENT_REQUESTS:
         parts.append("hooks are silent: brimline doctor")
-    saved = state.gateway_saved_tokens(reading.occupancy_tokens)
+    saved = state.gateway_saved_tokens_of_request(reading.occupancy_tokens)
     if saved:
         parts.append(f"gateway −{wording.short_token_count_text(saved)}")
     return parts
@@ -112,7 +114,7 @@ def _reading_now(
         return measure_session(None, state, rules, snapshot=snapshot)
 
 
-def _set_count_of_silent_requests(snapshot: Snapshot, state: SessionState) -> None:
+def _set_requests_since_hook_was_heard(snapshot: Snapshot, state: SessionState) -> None:
     """Count the requests since a hook, or the mod in its place, was heard of last."""
     before = state.snapshot()
     heard_at = max(file_time(f"{state.folder}/{name}") for name in (SPOOL, MOD_READING))

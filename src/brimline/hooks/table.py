@@ -118,7 +118,7 @@ TRACES = (
 )
 
 
-def trace_values(name: str) -> Iterator[Any]:
+def values_in_all_traces(name: str) -> Iterator[Any]:
     """What each room's `traces` has under a name; a room without it is passed over.
 
     - `FILES`: the names that it writes, as patterns by folder of the data folder.

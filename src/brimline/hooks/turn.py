@@ -97,9 +97,9 @@ class Turn:
         """Compile the settings again where one of their sources has changed."""
         from brimline.settings import config
 
-        config.refresh_policy(self.home, self.project)
+        config.recompile_policy_file_if_stale(self.home, self.project)
 
-    def compile_marked_rules(self, marked: list[list[str]]) -> None:
+    def write_marked_rules_into_policy(self, marked: list[list[str]]) -> None:
         """Put the rules that survive a compaction into the compiled settings."""
         from brimline.settings import config
 

@@ -68,10 +68,10 @@ class Event:
             content = response.get("content")
         if isinstance(content, list):
             return usage.content_characters(content)
-        return usage.text_characters(response)
+        return usage.count_text_characters(response)
 
 
-def client_answer(event_name: str, decision: Decision) -> str:
+def answer_text(event_name: str, decision: Decision) -> str:
     """A decision as the client reads it; empty where there is nothing to say."""
     if decision.permission == "deny" and event_name in _BLOCKABLE:
         return json.dumps({"decision": "block", "reason": decision.reason})

@@ -182,7 +182,7 @@ def _judge_order_of_tiers_and_compaction(values: dict[str, Any], reading: Readin
 
 def _tokens_where_tiers_begin(values: dict[str, Any], reading: Reading) -> list[int]:
     """Where the tiers begin, in tokens, the first one first; none where the preset is silent."""
-    if not presets.preset_named(values["guard.preset"])["tiers"]:
+    if not presets.preset_or_default(values["guard.preset"])["tiers"]:
         return []
     point, window = reading.compaction, reading.window.tokens
     # Where tiers are counted from, and the tokens of one step: up, or down from the end.
@@ -204,6 +204,6 @@ def _check_client_cleanup(home_dir: str, project_dir: str) -> Iterator[Said]:
 
 CHECKS = (
     *(_check_data_folder, _check_own_errors, _check_configuration, _check_store),
-    *table.trace_values("check"),
+    *table.values_in_all_traces("check"),
     *(_check_client_version, _check_where_client_compacts, _check_client_cleanup),
 )

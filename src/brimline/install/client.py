@@ -25,7 +25,7 @@ _QUIET = {"DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"
 
 def registered_mcp_server() -> dict[str, Any] | None:
     """How the MCP server of our name in the user's scope is started; None without one."""
-    found = clientsettings.client_notes("mcpServers").get(SERVER)
+    found = clientsettings.client_state_part("mcpServers").get(SERVER)
     if not isinstance(found, dict):
         return None
     return {"command": found.get("command"), "args": found.get("args"), "env": found.get("env", {})}

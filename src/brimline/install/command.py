@@ -67,7 +67,7 @@ def install(diff: bool, dry_run: bool, yes: bool, as_json: bool, **chosen: Any) 
     options = _Asked(**chosen)
     home_dir, project_dir = paths.home(), os.getcwd()
     path = parts.settings_path(options.scope, project_dir)
-    wired = parts.choose_python_and_wiring(home_dir, path, options.interpreter)
+    wired = parts.wiring_of_chosen_python(home_dir, path, options.interpreter)
     to_install = _parts_to_install(options, wired, home_dir, project_dir)
     plans = _plan_or_install_parts(to_install, do=False)
     remarks = Plan(notes=[] if options.scope == "user" else [_USER_ONLY])
@@ -84,7 +84,7 @@ def install(diff: bool, dry_run: bool, yes: bool, as_json: bool, **chosen: Any) 
         return
     if shown:
         output.say("\n".join(shown), err=as_json)
-        output.ask_consent("Go ahead?", yes=yes)
+        output.require_consent("Go ahead?", yes=yes)
     remarks.warnings += _make_data_folder_and_compile(wired, project_dir)
     done = Plan.join_plans([*_plan_or_install_parts(to_install, do=True), remarks])
     lines = [f"Installed in {place}.", *([f"Backup: {done.backup}"] if done.backup else [])]
@@ -132,7 +132,7 @@ def uninstall(scope: str | None, delete_data: bool, yes: bool, as_json: bool) ->
     installed = _parts_to_remove(scope, home_dir, project_dir)
     data = datafolder.Stored(home_dir) if delete_data else None
     problems: list[str] = []
-    _ask_consent_to_remove(installed, data, problems, yes=yes)
+    _require_consent_to_remove(installed, data, problems, yes=yes)
     restored = data.restore_sessions() if data else []
     done = [_plan_or_remove_part(part, problems, do=True) for part in installed]
     problems = list(dict.fromkeys(problems + (data.problems if data else [])))
@@ -148,7 +148,7 @@ def uninstall(scope: str | None, delete_data: bool, yes: bool, as_json: bool) ->
         raise InstallError("; ".join(problems))
 
 
-def _ask_consent_to_remove(
+def _require_consent_to_remove(
     installed: list[Part], data: datafolder.Stored | None, problems: list[str], *, yes: bool
 ) -> None:
     """Say what would go, and let the user decide; nothing is asked where nothing would."""
@@ -159,7 +159,7 @@ def _ask_consent_to_remove(
     question = [f"Take brimline out: {', '.join(affected)}."] if affected else []
     question += data.lines_on_what_deleting_means() if data else []
     if question:
-        output.ask_consent("\n".join([*question, "Go ahead?"]), yes=yes)
+        output.require_consent("\n".join([*question, "Go ahead?"]), yes=yes)
 
 
 def _delete_data_unless_needed(
@@ -218,7 +218,7 @@ def _plan_or_install_parts(found: list[Part], *, do: bool) -> list[Plan]:
     plans: list[Plan] = []
     for part in found:
         try:
-            plans.append(part.install(do=do))
+            plans.append(part.plan_or_install(do=do))
         except InstallError as error:
             if not isinstance(part, parts.Commands | parts.McpServer):
                 raise
@@ -293,10 +293,12 @@ def _diff_lines_of_file(change: Change, *, in_full: bool) -> Iterable[str]:
     if before is None and size > _LONG_BYTES and not in_full:
         return [f"+++ {path}: new, {output.size_text(size)}; --json shows it\n"]
     old, new = ["/dev/null" if raw is None else path for raw in (before, after)]
-    return difflib.unified_diff(_lines_with_ends(before), _lines_with_ends(after), old, new)
+    return difflib.unified_diff(
+        _decoded_lines_keeping_ends(before), _decoded_lines_keeping_ends(after), old, new
+    )
 
 
-def _lines_with_ends(raw: bytes | None) -> list[str]:
+def _decoded_lines_keeping_ends(raw: bytes | None) -> list[str]:
     # Of a text, it would also break at characters that may stand inside a JSON string.
     return [line.decode("utf-8", "replace") for line in (raw or b"").splitlines(keepends=True)]
 
@@ -312,7 +314,7 @@ def _make_data_folder_and_compile(wired: entries.Wiring, project_dir: str) -> li
             f"cannot use the data folder {wired.home}: {reason(error)}; nothing was "
             "changed, BRIMLINE_HOME can name another one"
         ) from error
-    problem = pythons.precompile(wired.interpreter, wired.root)
+    problem = pythons.precompile_or_problem(wired.interpreter, wired.root)
     if problem and not pythons.can_interpreter_import_hooks(wired.interpreter, wired.root):
         raise InstallError(problem)
     return [f"{problem}; hooks work, but each one takes longer"] if problem else []
@@ -337,7 +339,7 @@ def _plan_or_remove_part(part: Part, problems: list[str], *, do: bool) -> Plan:
         ReadOnlyError: it must not be changed; so nothing is.
     """
     try:
-        return part.remove(do=do)
+        return part.plan_or_remove(do=do)
     except settingsfile.ReadOnlyError:
         raise
     except InstallError as error:

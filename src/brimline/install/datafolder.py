@@ -51,7 +51,7 @@ def our_files(home_dir: str) -> list[str]:
 def _our_patterns() -> dict[str, str]:
     """By folder (`*` stands for every one there is) the names in it that only brimline writes."""
     names = {"": "", "sessions/*": rf"({_ROOMS})-[\w.-]+"}
-    for files in table.trace_values("FILES"):
+    for files in table.values_in_all_traces("FILES"):
         for folder, pattern in files.items():
             names[folder] = "|".join(filter(None, (names.get(folder), pattern)))
     return names
@@ -95,7 +95,7 @@ class Stored:
         """The sessions that were rewritten, and whether each is still somewhere."""
         noted: dict[str, bool] = {}
         for name in restore.sessions_with_notes(self.home_dir):
-            notes, damaged = restore.read_notes(self.home_dir, name)
+            notes, damaged = restore.read_notes_and_problems(self.home_dir, name)
             self.problems += [str(problem) for problem in damaged]
             for note in notes:
                 places = note.existing_session_files()

@@ -141,7 +141,7 @@ def _finding_name_for_entries(
     if _missing_events_text(ours):
         return "events-missing"
     wired = parts.wiring_for_interpreter(ours[0].interpreter or "", home_dir)
-    plan = parts.Settings(path, home_dir, project_dir, wired).install(do=False)
+    plan = parts.Settings(path, home_dir, project_dir, wired).plan_or_install(do=False)
     return "entries-stale" if plan.has_changes else "entries-current"
 
 
@@ -186,7 +186,7 @@ def _check_slash_commands(home_dir: str, project_dir: str) -> Iterator[Said]:
         return
     has_mod = client.is_our_plugin_on(project_dir) is not None
     started = pythons.program_of_this_process(home_dir)
-    plan = parts.Commands(home_dir, started, has_mod=has_mod).install(do=False)
+    plan = parts.Commands(home_dir, started, has_mod=has_mod).plan_or_install(do=False)
     names = [os.path.basename(change.path).removesuffix(".md") for change in plan.files]
     if names:
         yield "commands-stale", {"names": ", ".join(names)}
@@ -198,7 +198,7 @@ def _check_slash_commands(home_dir: str, project_dir: str) -> Iterator[Said]:
 def _check_mcp_server(home_dir: str, project_dir: str) -> Iterator[Said]:
     """The MCP server."""
     part = parts.McpServer(pythons.program_of_this_process(home_dir))
-    plan, found = part.install(do=False), client.registered_mcp_server()
+    plan, found = part.plan_or_install(do=False), client.registered_mcp_server()
     wanted = parts.our_entries_in(parts.settings_path("user", project_dir))
     fix = {"fix": plan.to_do[0].partition("    #")[0] if plan.to_do else _INSTALL}
     if plan.notes:

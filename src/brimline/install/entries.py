@@ -37,7 +37,7 @@ class Wiring(NamedTuple):
     rules: tuple[str, ...] = ()
     """Permission rules that let the model fetch stored output without asking; none: as they are."""
 
-    def hook_command(self, event: str) -> list[str]:
+    def hook_argv(self, event: str) -> list[str]:
         """What the client starts at an event."""
         if self.launcher:
             return [self.launcher, event]
@@ -92,7 +92,7 @@ def statusline_command(wiring: Wiring, wrapped: str | None = None) -> str:
     The command that was there before, an empty one too, is carried as the last argument, so that it
     survives the loss of anything else of ours.
     """
-    return shlex.join([*wiring.hook_command(_STATUSLINE), *([] if wrapped is None else [wrapped])])
+    return shlex.join([*wiring.hook_argv(_STATUSLINE), *([] if wrapped is None else [wrapped])])
 
 
 def parse_our_statusline(command: str | None) -> Installed | None:
@@ -114,7 +114,7 @@ def parse_our_statusline(command: str | None) -> Installed | None:
 def parse_our_command(program: str, arguments: list[str]) -> Installed | None:
     """What a command of ours starts, by the launcher or with code; None for others'."""
     if is_launcher(program) and arguments and arguments[0] in (*table.EVENTS, _STATUSLINE):
-        first, _, code = _read_launcher(program).partition("\n")
+        first, _, code = _read_launcher_text(program).partition("\n")
         interpreter = first.removeprefix("#!").removesuffix(_OPTIONS).strip() or None
         root, home = _package_and_data_folder_in_code(code)[0], program.removesuffix(LAUNCHER)
         name, *wrapped = arguments
@@ -136,7 +136,7 @@ def _package_and_data_folder_in_code(code: str) -> tuple[str | None, str | None]
     return root, home
 
 
-def _read_launcher(launcher: str) -> str:
+def _read_launcher_text(launcher: str) -> str:
     try:
         return Path(launcher).read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
@@ -198,7 +198,7 @@ def is_our_rule(rule: Any) -> bool:
 
 def _hook_group_for_event(event: str, wiring: Wiring) -> dict[str, Any]:
     answered = table.EVENTS[event]
-    command, *arguments = wiring.hook_command(event)
+    command, *arguments = wiring.hook_argv(event)
     entry: dict[str, Any] = {"type": "command", "command": command, "args": arguments}
     entry["timeout"] = answered.timeout_s
     matcher = answered.tool_matcher(("scout",) if wiring.scout else ())

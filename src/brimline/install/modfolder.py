@@ -43,7 +43,7 @@ class Mod:
         self.folder, self.wired = mod_folder(home_dir), wired
         self.subject = f"the mod ({self.folder})"
 
-    def install(self, *, do: bool) -> Plan:
+    def plan_or_install(self, *, do: bool) -> Plan:
         """Write the files that are missing or out of date.
 
         Raises:
@@ -56,7 +56,7 @@ class Mod:
         plan = Plan([change for change in found if change.before != change.after])
         return plan.write_files() if do else plan
 
-    def remove(self, *, do: bool) -> Plan:
+    def plan_or_remove(self, *, do: bool) -> Plan:
         """Remove the folder, and have the client forget that there was such a plugin."""
         ours = os.walk(self.folder) if _is_our_marketplace(self.folder) else ()
         present = [f"{at}/{name}" for at, _, names in ours for name in sorted(names)]
@@ -84,13 +84,13 @@ def mod_files(wired: entries.Wiring) -> dict[str, bytes]:
         | ({"argumentHint": command.hint} if command.hint else {})
         for command in (*slashcommands.ANSWERED, slashcommands.PANE)
     ]
-    started: dict[str, Any] = {"command": wired.hook_command("mod"), "own": wired.launcher or _CODE}
-    started["hook"], started["commands"] = wired.hook_command("")[:-1], commands
+    started: dict[str, Any] = {"command": wired.hook_argv("mod"), "own": wired.launcher or _CODE}
+    started["hook"], started["commands"] = wired.hook_argv("")[:-1], commands
     return {
         _MARKETPLACE_FILE: _json_bytes(marketplace),
         f"{client.PLUGIN}/.claude-plugin/plugin.json": _json_bytes(about | {"author": _OWNER}),
         f"{client.PLUGIN}/hooks/hooks.json": _json_bytes({"modules": ["./register.js"]}),
-        f"{client.PLUGIN}/hooks/register.js": modsource.joined_mod_javascript(),
+        f"{client.PLUGIN}/hooks/register.js": modsource.joined_mod_javascript_bytes(),
         f"{client.PLUGIN}/brimline.json": _json_bytes(started),
     }
 

@@ -17,7 +17,7 @@ _IMPORT = re.compile(r'^import .* from "\./.*"\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export ", re.MULTILINE)
 
 
-def joined_mod_javascript() -> bytes:
+def joined_mod_javascript_bytes() -> bytes:
     """Return the files behind each other, without what leads from one to the other.
 
     Raises:

@@ -122,7 +122,7 @@ def data_folder_of_installation(home_dir: str) -> str:
     return next((home for home in (home_dir, *named) if records.load_record(home, user)), home_dir)
 
 
-def choose_python_and_wiring(home_dir: str, path: str, asked: str | None = None) -> entries.Wiring:
+def wiring_of_chosen_python(home_dir: str, path: str, asked: str | None = None) -> entries.Wiring:
     """Where entries in a settings file shall point to; what runs the hooks already is kept.
 
     Raises:
@@ -191,20 +191,20 @@ class Settings:
         self.path, self.home_dir, self.project_dir, self.wired = path, home_dir, project_dir, wired
         self.backups, self.subject = f"{home_dir}/backups", path
 
-    def install(self, *, do: bool) -> Plan:
+    def plan_or_install(self, *, do: bool) -> Plan:
         """Add or renew our entries, and what they start."""
         # What cannot be done is told before anything is written.
-        plan = self._install_entries(do=False)
+        plan = self._plan_or_install_entries(do=False)
         launcher = self._launcher_changes()
         if do:
             Plan(launcher).write_files()
-            plan = settingsfile.retry_if_changed(lambda: self._install_entries(do=True))
+            plan = settingsfile.retry_if_changed(lambda: self._plan_or_install_entries(do=True))
         plan.files = [*launcher, *plan.files]
         return plan
 
-    def remove(self, *, do: bool) -> Plan:
+    def plan_or_remove(self, *, do: bool) -> Plan:
         """The original back while the file is what we wrote, else our entries out."""
-        return settingsfile.retry_if_changed(lambda: self._remove_entries(do=do))
+        return settingsfile.retry_if_changed(lambda: self._plan_or_remove_entries(do=do))
 
     def _launcher_changes(self) -> list[Change]:
         path = self.wired.launcher
@@ -214,7 +214,7 @@ class Settings:
         current = change.before == change.after and os.access(path, os.X_OK)
         return [] if current else [change]
 
-    def _install_entries(self, *, do: bool) -> Plan:
+    def _plan_or_install_entries(self, *, do: bool) -> Plan:
         file, known = settingsfile.read(self.path), records.load_record(self.home_dir, self.path)
         try:
             text = wiring.with_entries(file.text, self.wired, self._status_line_of_weaker_scope())
@@ -232,7 +232,7 @@ class Settings:
             plan.backup = settingsfile.replace_settings(file, after, self.backups)
         return plan
 
-    def _remove_entries(self, *, do: bool) -> Plan:
+    def _plan_or_remove_entries(self, *, do: bool) -> Plan:
         file = settingsfile.read(self.path)
         if file.raw is None:
             project = os.path.dirname(os.path.dirname(self.path))
@@ -241,7 +241,7 @@ class Settings:
             return Plan(notes=[note] if gone else [])
         known = records.load_record(self.home_dir, self.path, file.raw)
         try:
-            after = self._restored_bytes(file, known)
+            after = self._settings_bytes_after_uninstall(file, known)
         except InstallError as error:
             raise InstallError(f"{self.path}: {error}; nothing was changed") from None
         if after != file.raw:
@@ -252,7 +252,7 @@ class Settings:
             records.forget_record(self.home_dir, known.path)
         return Plan([Change(self.path, file.raw, after)] if after != file.raw else [])
 
-    def _restored_bytes(
+    def _settings_bytes_after_uninstall(
         self, file: settingsfile.SettingsFile, known: Record | None
     ) -> bytes | None:
         raw = file.raw or b""
@@ -303,7 +303,7 @@ class Commands:
         self.home_dir, self.started, self.has_mod = home_dir, started, has_mod
         self.subject = f"the slash commands in {slash_commands_folder()}"
 
-    def install(self, *, do: bool) -> Plan:
+    def plan_or_install(self, *, do: bool) -> Plan:
         """The files that are missing or out of date."""
         line = self.started.shell_line
         plan = self._plan_for_files(
@@ -314,7 +314,7 @@ class Commands:
             plan.warnings.append(f"/brim:card left out: {why}")
         return plan.write_files() if do else plan
 
-    def remove(self, *, do: bool) -> Plan:
+    def plan_or_remove(self, *, do: bool) -> Plan:
         """Exactly the files that we wrote and nobody changed, and the folders that this empties."""
         plan = self._plan_for_files({}, None)
         if do:
@@ -350,7 +350,7 @@ class McpServer:
         """Name what the server shall be started with."""
         self.started = started
 
-    def install(self, *, do: bool) -> Plan:
+    def plan_or_install(self, *, do: bool) -> Plan:
         """Add it, or add it anew where it starts something else."""
         registered, wanted = client.registered_mcp_server(), self.started.mcp_server_entry()
         if registered and not client.is_our_server(registered):
@@ -370,7 +370,7 @@ class McpServer:
             plan.warnings.append("the client says that it registered the MCP server, but did not")
         return plan
 
-    def remove(self, *, do: bool) -> Plan:
+    def plan_or_remove(self, *, do: bool) -> Plan:
         """Have the client forget it, where it is ours."""
         found = client.registered_mcp_server()
         plan = Plan(calls=[_REMOVAL] if found and client.is_our_server(found) else [])

@@ -96,7 +96,7 @@ def package_root() -> str:
     return os.path.dirname(PACKAGE_DIR)
 
 
-def precompile(interpreter: str, root: str) -> str | None:
+def precompile_or_problem(interpreter: str, root: str) -> str | None:
     """Write byte code and the fast-path bundle; returns why that was not possible."""
     problem = _problem_running_code(interpreter, root, _BUILD)
     return problem and f"cannot precompile {root}/brimline with {interpreter}: {problem}"

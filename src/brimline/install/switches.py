@@ -124,7 +124,7 @@ def on(as_json: bool) -> None:
     Example:
       brimline scout on
     """
-    _switch_scout(enabled=True, as_json=as_json)
+    _switch_scout_hook(enabled=True, as_json=as_json)
 
 
 @output.command("off")
@@ -135,7 +135,7 @@ def off(as_json: bool) -> None:
     Example:
       brimline scout off
     """
-    _switch_scout(enabled=False, as_json=as_json)
+    _switch_scout_hook(enabled=False, as_json=as_json)
 
 
 @output.command("init")
@@ -155,7 +155,7 @@ def init(force: bool, as_json: bool) -> None:
     output.answer({"file": path, "patterns": lines}, text, as_json=as_json)
 
 
-def _switch_scout(*, enabled: bool, as_json: bool) -> None:
+def _switch_scout_hook(*, enabled: bool, as_json: bool) -> None:
     from brimline.scout import reads
 
     home_dir, project_dir = paths.home(), os.getcwd()
@@ -167,9 +167,9 @@ def _switch_scout(*, enabled: bool, as_json: bool) -> None:
     word = ("block" if blocks else "advise") if enabled else "off"
     config.change_setting(paths.user_config(home_dir), "scout.mode", word, project=False)
     config.compile_policy(home_dir, project_dir)
-    renewed, changed = parts.choose_python_and_wiring(home_dir, known[0]), []
+    renewed, changed = parts.wiring_of_chosen_python(home_dir, known[0]), []
     for path in wired:
-        plan = parts.Settings(path, home_dir, project_dir, renewed).install(do=True)
+        plan = parts.Settings(path, home_dir, project_dir, renewed).plan_or_install(do=True)
         changed += [change.path for change in plan.files]
     state = "on" if enabled else "off"
     problem = reads.load_ignore_patterns(project_dir).problem

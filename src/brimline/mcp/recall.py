@@ -15,7 +15,7 @@ from brimline.errors import StoreError
 from brimline.fast import io, paths
 from brimline.foreign import flatten
 from brimline.mcp import remembered
-from brimline.output import minute_text
+from brimline.output import utc_minute_text
 from brimline.search import stored
 from brimline.session import originals
 from brimline.store import contents, layout
@@ -150,7 +150,7 @@ def _output_text(home_dir: str, key: str, meta: dict[str, Any], call: Asked) -> 
     if stored.is_binary(data):
         remedy = f"`brimline store get {layout.short_key(key)} > FILE` saves it"
         return f"[brimline recall {name}: binary, {len(data):,} bytes, not shown; {remedy}]"
-    lines = contents.split_lines(data)
+    lines = contents.split_lines_without_breaks(data)
     if not lines:
         return f"[brimline recall {name}: empty]"
     span = contents.parse_range(call.lines or "1:", len(lines))
@@ -177,7 +177,7 @@ def _matching_lines_text(name: str, lines: list[bytes], span: contents.Span, que
     """The lines of one output that hold the words, as many as fit."""
     texts = [decode_line(line) for line in lines[span.first - 1 : span.last]]
     wanted = stored.parse_terms(query)
-    fitting = sorted(stored.indices_of_lines_holding(texts, wanted))
+    fitting = sorted(stored.indices_of_lines_with_terms(texts, wanted))
     shown = _rows_that_fit(
         f"{at + span.first}: {stored.clip_line_around_term(texts[at], wanted, _LINE_CHARACTERS)}"
         for at in fitting
@@ -198,7 +198,9 @@ def _answer_query(home_dir: str, project_dir: str, asked: Asked) -> str:
     said = ""
     if not asked.lines:  # those are for more of the outputs
         wanted, room = asked.everywhere, SEARCH_ROOM // 2
-        said = remembered.hits_text(home_dir, project_dir, asked.query, room, everywhere=wanted)
+        said = remembered.search_as_text(
+            home_dir, project_dir, asked.query, room, everywhere=wanted
+        )
     try:
         outputs = _found_outputs_text(home_dir, project_dir, asked, SEARCH_ROOM - len(said))
     except StoreError as error:
@@ -254,7 +256,7 @@ def _hit_text(hit: Hit, home_dir: str, wanted: list[str]) -> str:
     described = contents.read_sidecar(home_dir, key)
     parts, made = [_key_and_origin_text(key, described)], described.get("created")
     if isinstance(made, int | float) and 0 < made < _LATEST:
-        parts.append(minute_text(clock.format_utc(made)))
+        parts.append(utc_minute_text(clock.format_utc(made)))
     if isinstance(described.get("lines"), int):
         parts.append(f"{described['lines']:,} lines")
     # The search knows words by their stems; lines are found by the words as they are written.
@@ -308,7 +310,7 @@ def page_of_lines_that_fit(lines: list[bytes], asked: contents.Span, room: int =
         if characters_as_client_counts(text) + 1 > room:
             if shown:
                 return Page("\n".join(shown), number - 1, f"{number}:{asked.last}")
-            piece = cut_to_width(text, room)
+            piece = cut_to_client_width(text, room)
             end = asked.skipped + len(piece)
             part = (asked.skipped + 1, end, len(whole))
             return Page(piece, number, f"{number}@{end + 1}:{asked.last}", part)
@@ -327,7 +329,7 @@ def characters_as_client_counts(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def cut_to_width(text: str, room: int) -> str:
+def cut_to_client_width(text: str, room: int) -> str:
     """The beginning of a text that the client counts as no longer than `room`."""
     return text.encode("utf-16-le", "surrogatepass")[: 2 * room].decode("utf-16-le", "ignore")
 

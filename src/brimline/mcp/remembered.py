@@ -19,7 +19,7 @@ from brimline.errors import BrimlineError, StoreError
 from brimline.fast import policy
 from brimline.foreign import flatten, quote
 from brimline.memory import deep, hot
-from brimline.memory.hits import open_memory, progress_text, reading_progress_if_unfinished
+from brimline.memory.hits import memory_in_folder, progress_text, reading_progress_if_unfinished
 from brimline.output import one_line
 from brimline.search import stored, turns, vectors
 from brimline.search.documents import EVERYWHERE, Within
@@ -39,7 +39,9 @@ _elsewhere: dict[int, tuple[turns.Hit, float]] = {}
 _KEPT_S = 120.0
 
 
-def hits_text(home_dir: str, project_dir: str, query: str, room: int, *, everywhere: bool) -> str:
+def search_as_text(
+    home_dir: str, project_dir: str, query: str, room: int, *, everywhere: bool
+) -> str:
     """What was said that fits, within some characters; empty where nothing does.
 
     Raises:
@@ -51,7 +53,7 @@ def hits_text(home_dir: str, project_dir: str, query: str, room: int, *, everywh
     within = EVERYWHERE if everywhere else Within(stored.real_folder(project_dir))
     memory = _open_memory(home_dir)
     hits, problem = together.search_both(home_dir, project_dir, memory, query, _MOST_HITS, within)
-    _keep_team_hits(hits)
+    _keep_team_hits_briefly_in_process(hits)
     rows = []
     for hit in hits:
         row = found_entry_line(hit)
@@ -67,7 +69,7 @@ def hits_text(home_dir: str, project_dir: str, query: str, room: int, *, everywh
     return "\n".join([*([head] if rows else []), *rows, *notes])
 
 
-def _keep_team_hits(hits: list[turns.Hit]) -> None:
+def _keep_team_hits_briefly_in_process(hits: list[turns.Hit]) -> None:
     """Keep what the team's server gave for a while, and let go of what is older."""
     now = time.monotonic()
     for number in [number for number, (_, at) in _elsewhere.items() if now > at + _KEPT_S]:
@@ -124,7 +126,7 @@ def save_topic(project_dir: str, arguments: dict[str, Any]) -> str:
 
 @functools.cache
 def _open_memory(home_dir: str) -> turns.Memory:
-    return open_memory(home_dir)
+    return memory_in_folder(home_dir)
 
 
 def index_new_sources(home_dir: str, project_dir: str, wait_s: float | None = WAIT_S) -> None:

@@ -143,7 +143,7 @@ def _text_answered_by_tool(name: str, arguments: dict[str, Any]) -> str:
     if name == BUDGET:
         from brimline.mcp import budget
 
-        return budget.answer(home_dir, _project_dir(), arguments)
+        return budget.do_operation_and_answer(home_dir, _project_dir(), arguments)
     known = ", ".join(tool["name"] for tool in TOOLS)
     raise BrimlineError(f"there is no tool {name[:40]!r}: use one of {known}")
 

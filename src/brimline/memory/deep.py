@@ -114,7 +114,7 @@ def _index_sources_until(
         if number and time.monotonic() > until:
             return Taken(added, len(fresh) - number)
         added += intake.index_source(source, stamps.get(source.path, ""), until)
-        progress(_bytes_of_source(source))
+        progress(_source_file_size_bytes(source))
     return Taken(added, 0)
 
 
@@ -125,7 +125,7 @@ def reindex_topic(home_dir: str, project_dir: str, path: str, exclude: Sequence[
         StoreError: the search cannot be used.
     """
     intake = _Intake(home_dir, project_dir, exclude)
-    for source in _source_if_there(path, TOPIC):
+    for source in _yield_source_if_there(path, TOPIC):
         intake.index_source(source, "", float("inf"))
     if not os.path.lexists(path):
         intake.drop_gone_and_excluded([path])
@@ -133,31 +133,33 @@ def reindex_topic(home_dir: str, project_dir: str, path: str, exclude: Sequence[
 
 def find_sources(home_dir: str, project_dir: str) -> Iterator[Source]:
     """Every file that entries come from."""
-    for path in hits.session_files_to_index(home_dir):
-        yield from _source_if_there(path, SESSION)
+    for path in hits.indexable_session_files(home_dir):
+        yield from _yield_source_if_there(path, SESSION)
     for name in io.list_names(paths.carry_dir(home_dir)):
         if name not in (links.CLIENTS, links.PROJECTS):
             folder = paths.carry_session_dir(home_dir, name)
-            yield from _source_if_there(f"{folder}/{checkpoint.MARKDOWN}", CHECKPOINT)
-            yield from _source_if_there(f"{folder}/{notes.FILE_NAME}", NOTE)
-            yield from _source_if_there(f"{folder}/{ledger.LEDGER_FILE}", NOTE)
+            yield from _yield_source_if_there(f"{folder}/{checkpoint.MARKDOWN}", CHECKPOINT)
+            yield from _yield_source_if_there(f"{folder}/{notes.FILE_NAME}", NOTE)
+            yield from _yield_source_if_there(f"{folder}/{ledger.LEDGER_FILE}", NOTE)
     folders = glob.glob(f"{glob.escape(paths.client_config_dir())}/projects/*/memory")
     for folder in dict.fromkeys([hot.memory_folder(project_dir), *folders]):
         for name in hot.topic_file_names(folder):
-            yield from _source_if_there(f"{folder}/{name}", TOPIC)
+            yield from _yield_source_if_there(f"{folder}/{name}", TOPIC)
 
 
 def bytes_of_unread_sources(home_dir: str, project_dir: str) -> int:
     """The size of all sources that have changed since they were read."""
-    known = hits.open_memory(home_dir).run_on_database(_read_stamps_of_indexed_sources)
-    return sum(map(_bytes_of_source, _changed_sources(find_sources(home_dir, project_dir), known)))
+    known = hits.memory_in_folder(home_dir).run_on_database(_read_stamps_of_indexed_sources)
+    return sum(
+        map(_source_file_size_bytes, _changed_sources(find_sources(home_dir, project_dir), known))
+    )
 
 
 def _changed_sources(files: Iterable[Source], stamps: dict[str, str]) -> list[Source]:
     return [source for source in files if stamps.get(source.path, "").split("@")[0] != source.stamp]
 
 
-def _bytes_of_source(source: Source) -> int:
+def _source_file_size_bytes(source: Source) -> int:
     return int(source.stamp.partition(":")[0])
 
 
@@ -194,11 +196,11 @@ class _Speech:
     def read_row(self, offset: int, fields: dict[str, Any]) -> Iterator[tuple[int, Entry]]:
         """What one row adds, and what it shows to be said for good."""
         uuid = row.uuid_of(fields)
-        at = clock.parse_utc(row.timestamp_of(fields)) or 0.0
+        at = clock.parse_utc(row.timestamp_text_of(fields)) or 0.0
         if uuid is None:
             self._note_queued_message(fields, at)
         elif row.is_summary(fields):
-            text = row.content_text(row.content_blocks(fields))
+            text = row.content_text(row.blocks_sent_to_model(fields))
             yield offset, Entry(uuid, text, "", at, SUMMARY)
         elif text := words.users_own_message(fields):
             self._queued.pop(text, None)  # it was sent now
@@ -226,7 +228,7 @@ class _Speech:
         operation, whole = row.queue_operation_and_text(fields)
         text = words.users_part_of_prompt(whole)
         if operation == "enqueue" and text and not text.startswith("/"):
-            ref = f"queued:{row.session_id_in(fields)}:{row.timestamp_of(fields)}"
+            ref = f"queued:{row.session_id_in(fields)}:{row.timestamp_text_of(fields)}"
             self._queued[text] = (self._turn_at, Entry(ref, text, "", at, USER))
         elif operation == "popAll":
             self._queued.pop(text, None)
@@ -237,7 +239,7 @@ class _Speech:
         if calls:
             self._steps += self._closing
             self._closing = []
-        text = row.content_text(row.content_blocks(fields)).strip()
+        text = row.content_text(row.blocks_sent_to_model(fields)).strip()
         if text:
             self._closing.append(entry._replace(text=text))
 
@@ -255,7 +257,7 @@ def _join_short_steps(steps: Iterable[Entry]) -> list[Entry]:
     return joined
 
 
-def split_into_parts(entry: Entry) -> Iterator[Entry]:
+def split_entry(entry: Entry) -> Iterator[Entry]:
     """A text in parts that are small enough to be about one thing; the first keeps its name."""
     parts: list[str] = []
     for paragraph in _BREAK.split(clean(entry.text).strip()):
@@ -298,7 +300,7 @@ def is_excluded_project(project: str, folders: Sequence[str]) -> bool:
     )
 
 
-def _source_if_there(path: str, kind: str) -> Iterator[Source]:
+def _yield_source_if_there(path: str, kind: str) -> Iterator[Source]:
     try:
         told = os.stat(path)
     except OSError:
@@ -316,7 +318,7 @@ class _Intake:
     """Takes sources in, one after the other."""
 
     def __init__(self, home_dir: str, project_dir: str, exclude: Sequence[str]) -> None:
-        self.memory = hits.open_memory(home_dir)
+        self.memory = hits.memory_in_folder(home_dir)
         self._home, self._project = home_dir, project_dir
         self._refused = Refused(home_dir, exclude)
 
@@ -360,7 +362,7 @@ class _Intake:
                 made = list(_note_or_checkpoint_entries(self._home, source))
         except (OSError, ValueError):
             return 0  # it is as if it were not there, until it can be read
-        fitting = [part for one in made if not self._refused(one) for part in split_into_parts(one)]
+        fitting = [part for one in made if not self._refused(one) for part in split_entry(one)]
 
         def drop_outdated_and_note_stamp(connection: sqlite3.Connection) -> None:
             if source.kind in (TOPIC, CHECKPOINT):
@@ -446,4 +448,4 @@ def _add_missing_vectors(connection: sqlite3.Connection) -> int:
         return 0
     with connection:
         connection.execute("BEGIN IMMEDIATE")
-        return turns.make_missing_vectors(connection, table)
+        return turns.make_batch_of_missing_vectors(connection, table)

@@ -31,7 +31,7 @@ def sessions_with_kept_data(home_dir: str) -> dict[str, Kept]:
         before = kept.get(name, Kept())
         kept[name] = Kept(before.project or stored.real_folder(project), max(before.last_at, at))
 
-    for known_to in table.trace_values("sessions"):
+    for known_to in table.values_in_all_traces("sessions"):
         for name, project, at in known_to(home_dir):
             merge_session(name, project, at)
     for path in find.files_beginning_with():
@@ -56,7 +56,7 @@ def forget(home_dir: str, asked: forgotten.Asked, *, dry_run: bool = False) -> d
     if not dry_run:
         _note_forgotten(home_dir, asked)  # first: from here on nothing of it is taken in again
     counts = {"sessions": len(asked.sessions), "outputs": 0, "entries": 0, "files": 0, "backups": 0}
-    for forget_own in table.trace_values("forget"):
+    for forget_own in table.values_in_all_traces("forget"):
         for what, number in forget_own(home_dir, asked, dry_run=dry_run).items():
             counts[what] += number
     return counts
@@ -68,6 +68,6 @@ def _note_forgotten(home_dir: str, asked: forgotten.Asked) -> None:
     if asked.before:
         forgotten.note_forgotten(home_dir, clock.now_s(), {"before": asked.before})
     for name in asked.sessions:
-        transcript = session_record.session_by_id(name).transcript
+        transcript = session_record.place_of_session_id(name).transcript
         about = {"session": name, "cursor": fold.cursor_at_end_of_transcript(transcript)}
         forgotten.note_forgotten(home_dir, clock.now_s(), about)

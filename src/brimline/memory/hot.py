@@ -214,14 +214,16 @@ def lint(place: str) -> list[Problem]:
     ]
     linked = {ARCHIVE: ""}
     for index in (INDEX, ARCHIVE):
-        problems += _find_bad_links(place, index, linked)
+        problems += _find_dead_and_repeated_links(place, index, linked)
     lost = [topic.path for topic in all_topics if topic.file not in linked]
     problems += [Problem(path, 1, f"{INDEX} does not name it") for path in lost]
     problems += _find_duplicates(all_topics)
     return [*problems, *_find_index_too_long(f"{place}/{INDEX}")]
 
 
-def _find_bad_links(place: str, index: str, linked: dict[str, str]) -> Iterator[Problem]:
+def _find_dead_and_repeated_links(
+    place: str, index: str, linked: dict[str, str]
+) -> Iterator[Problem]:
     """Lines of an index that lead nowhere, or where another leads already, which is noted."""
     path = f"{place}/{index}"
     try:
@@ -241,7 +243,7 @@ def _find_bad_links(place: str, index: str, linked: dict[str, str]) -> Iterator[
         linked[target] = linked.get(target) or f"also in line {number} of {index}"
 
 
-def index_text_that_fits(place: str, room: int) -> str:
+def index_text_cut_to_room(place: str, room: int) -> str:
     """The index as far as there is room, with a mark where it is cut."""
     try:
         raw = textfile.read_beginning_of_file(f"{place}/{INDEX}", hotindex.MOST_BYTES + 1)

@@ -20,7 +20,7 @@ _SESSIONS = "SELECT session, max(project), max(at) FROM entries GROUP BY session
 
 def sessions(home: str) -> Iterator[tuple[str, str, float]]:
     """Those that entries are from."""
-    rows = hits.query_memory(home, lambda base: base.execute(_SESSIONS).fetchall(), [])
+    rows = hits.run_on_memory(home, lambda base: base.execute(_SESSIONS).fetchall(), [])
     for group, project, at in rows:
         if not group.startswith("/"):  # a topic
             yield group.partition("/")[0], project, at
@@ -29,7 +29,7 @@ def sessions(home: str) -> Iterator[tuple[str, str, float]]:
 def forget(home: str, asked: Asked, *, dry_run: bool) -> dict[str, int]:
     """Delete entries of the search."""
     work = _count_entries if dry_run else _delete_entries
-    return {"entries": hits.query_memory(home, lambda base: work(base, asked), 0)}
+    return {"entries": hits.run_on_memory(home, lambda base: work(base, asked), 0)}
 
 
 def _count_entries(connection: sqlite3.Connection, asked: Asked) -> int:

@@ -29,7 +29,7 @@ def respond(request: dict[str, Any], home_dir: str) -> dict[str, Any]:
 
 def _replace_outdated_mod_javascript(installed: str) -> None:
     """After an upgrade, put this version's module in the place of the one that the client loads."""
-    current = modsource.joined_mod_javascript()
+    current = modsource.joined_mod_javascript_bytes()
     try:
         if io.read_file(installed) != current:
             io.replace_file(installed, current)

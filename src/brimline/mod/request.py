@@ -91,7 +91,7 @@ def _answer_compaction(
     """Move out what can go, with a checkpoint; pass where the mod may have given up by then."""
     from brimline.mod import compact
 
-    answer, freed_tokens = compact.move_out_cold(request, home_dir, settings.values)
+    answer, freed_tokens = compact.store_and_replace_cold(request, home_dir, settings.values)
     if "pass" in answer:
         return answer
     answer["thoughts"] = _does_model_bind_thinking(request.get("model"), settings.models)
@@ -128,7 +128,7 @@ def _save_checkpoint(home_dir: str, request: dict[str, Any], values: dict[str, A
     try:
         if fold.fold_new_rows(record, transcript, most_bytes=_MOST_BYTES):
             ledger.save(home_dir, record)
-        checkpoint.save_and_verify(
+        checkpoint.save_and_read_back(
             home_dir,
             notes.merge_notes_into_ledger(home_dir, record),
             trigger=request["trigger"],

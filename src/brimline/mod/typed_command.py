@@ -20,7 +20,7 @@ def respond(request: dict[str, Any], home_dir: str) -> dict[str, Any]:
     """
     from brimline.slash import answer
 
-    decision = answer.answer_to_prompt(Turn(Event(request), home_dir))  # type: ignore[arg-type]
+    decision = answer.decision_answering_prompt(Turn(Event(request), home_dir))  # type: ignore[arg-type]
     if decision is None:
         raise ValueError(f"there is no command {request['name']!r}")
     return {"text": decision.reason}

@@ -31,7 +31,7 @@ def describe_dump(text: str, source: Excerpt, kind: str, budget: int) -> str:
     """Describe the output in so many characters; empty where it is no JSON after all."""
     if kind == kinds.PATHS:
         return _describe_paths(source, budget)
-    documents = kinds.parse_json_documents(text)
+    documents = kinds.parse_json_documents_and_rest(text)
     return _describe_json(*documents, budget) if documents else ""
 
 
@@ -45,7 +45,7 @@ def _describe_json(values: list[Any], rest: str, budget: int) -> str:
         rows.append(f"…then {len(rest):,} characters: {_quote_beginning(rest)}")
     left = budget - sum(len(row) + 1 for row in rows)
     mentions = "Names in it:"
-    named = names.find_names_not_shown(enumerate(_written_texts_in_json(value)), "\n".join(rows))
+    named = names.find_names_not_shown(enumerate(_prose_in_json(value)), "\n".join(rows))
     chosen = names.choose_names_that_fit(named, left - len(mentions), names.NUMBER)
     if chosen:
         rows.append(" ".join([mentions, *[name.text for name in chosen]]))
@@ -98,7 +98,7 @@ def _quote_beginning(text: str) -> str:
     return f'"{short}"' if len(text) <= most else f'"{short[:most]}…{len(text)}"'
 
 
-def _written_texts_in_json(value: Any) -> list[str]:
+def _prose_in_json(value: Any) -> list[str]:
     """Every text in a document that somebody may have written, in order."""
     texts, pending, room = [], [value], _NAMED_CHARACTERS
     while pending and room > 0:

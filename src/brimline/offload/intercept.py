@@ -71,7 +71,7 @@ def decide_on_result(turn: Turn, result: ToolResult) -> Decision | None:
     arrival = _Arrival(turn, result)
     decision = None if arrival.must_stay() else arrival.replace_by_reference()
     if decision is None:
-        arrival.note_result_that_stays()
+        arrival.note_shown_lines_and_pin_if_awaited()
     return decision
 
 
@@ -88,7 +88,7 @@ class _Arrival:
         # A command's output is whole, or in the file that the client keeps it in.
         case.is_cut = result.was_persisted
         if event.tool != "Bash":
-            case.is_cut |= len(result.text) > clienttools.characters_shown(event.tool)
+            case.is_cut |= len(result.text) > clienttools.most_characters_shown(event.tool)
         # How many characters the client shows of the result by itself.
         self.client_shown = clienttools.PERSISTED_CHARACTERS if case.is_cut else len(result.text)
         agent = str(event.agent_id or "")
@@ -153,7 +153,7 @@ class _Arrival:
         turn.spool_event("Offloaded", tool=tool, key=key, bytes=size, would=would, shown=len(text))
         return Decision(replacement=self.result.replaced(text))
 
-    def note_result_that_stays(self) -> None:
+    def note_shown_lines_and_pin_if_awaited(self) -> None:
         """Note of a result that stays: lines of a file, content for a pin that waits."""
         if self.tool == "Read" and self.result.lines:
             from brimline.offload import looks
@@ -197,7 +197,7 @@ def _is_always_recalled(home_dir: str, call: _Call) -> bool:
     for line in _learned_events_of_call(home_dir, call):
         size, key = line["bytes"], line.get("key")
         if line["kind"] == _RECALL:
-            _add_recall_to_stub(stubs, key, size)
+            _add_recall_to_last_stub(stubs, key, size)
         elif line["kind"] == _STAYED:
             stayed += 1
         else:
@@ -223,7 +223,9 @@ def _learned_events_of_call(home_dir: str, call: _Call) -> Iterator[dict[str, An
                 yield line
 
 
-def _add_recall_to_stub(stubs: list[dict[str, Any]], key: str | None, size: int | None) -> None:
+def _add_recall_to_last_stub(
+    stubs: list[dict[str, Any]], key: str | None, size: int | None
+) -> None:
     """Count what came back for the last output that is meant: by its key, or not fetched yet."""
     for each in reversed(stubs):
         if each["key"] == key if key else not each["recalled"]:

@@ -171,7 +171,7 @@ def _kind_by_tool_or_line_form(sample: list[str], text: str, tool: str, prints: 
         return PATHS
     if tool == "Grep" or _share_of_lines(sample, _HIT.match) > _FOUND_SHARE:
         return FOUND
-    return JSON if parse_json_documents(text) else usual or prints
+    return JSON if parse_json_documents_and_rest(text) else usual or prints
 
 
 def reports_failure(text: str) -> bool:
@@ -227,7 +227,7 @@ def with_numbers_zeroed(text: str) -> str:
     return _NUMBER.sub("0", text)
 
 
-def parse_json_documents(text: str) -> tuple[list[Any], str] | None:
+def parse_json_documents_and_rest(text: str) -> tuple[list[Any], str] | None:
     """The JSON documents that a text consists of, and what follows; None where it is no JSON."""
     text = text.lstrip()
     if text[:1] not in ("{", "[") or len(text) > _LARGEST_JSON_CHARACTERS:

@@ -122,7 +122,7 @@ def contents_recalled_by_call(
     """
     from brimline.store import contents
 
-    is_cut = result.was_persisted or len(result.text) > clienttools.characters_shown(tool)
+    is_cut = result.was_persisted or len(result.text) > clienttools.most_characters_shown(tool)
     header, _, rest = result.text.partition("\n")
     text = rest if header.startswith(RECALL_HEADER) else result.text
     shown = text[: clienttools.BEGINNING_CHARACTERS if is_cut else None]
@@ -223,7 +223,7 @@ def _note_what_answer_showed(turn: Turn, answer: _Answer) -> None:
         return
     reference = answer.shown_reference() if tool == "Read" else None
     if reference:
-        total = tool_results.lines_of_file_by_reference(answer.head, reference.lines or 0)
+        total = tool_results.count_file_lines_told_by_reference(answer.head, reference.lines or 0)
         note_preview_of_file(turn, path, reference.key, total)
     elif tool == "Read" or judge.recalls_asked_by_call(tool, arguments):
         _note_lines_of_answer(turn, answer, path)
@@ -275,7 +275,7 @@ def _read_answered_calls(path: str) -> Iterator[_Answer]:
 def _lines_with_calls_or_results(path: str) -> list[bytes]:
     """Lines with results, recent calls and older ones that name a mark, the last one first."""
     wanted: list[bytes] = []
-    for _, line in io.lines_backward(path):
+    for _, line in io.lines_backward_with_offsets(path):
         is_call = _CALL in line
         if is_call and len(wanted) >= _RECENT_LINES:
             is_call = any(mark in line for mark in _MARKS)
@@ -285,7 +285,7 @@ def _lines_with_calls_or_results(path: str) -> list[bytes]:
 
 
 def _answers_of_line(calls: dict[str, tuple[str, dict[str, Any]]], line: Any) -> Iterator[_Answer]:
-    blocks = row.content_blocks(line)
+    blocks = row.blocks_sent_to_model(line)
     results = [block for block in blocks if row.is_block(block, "tool_result")]
     for used in row.any_thread_calls(line):
         calls[used.id] = (used.name, used.arguments)

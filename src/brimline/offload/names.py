@@ -116,7 +116,7 @@ def find_names_not_shown(lines: Iterable[tuple[int, str]], shown: str) -> list[N
     """Every name in the lines that `shown` does not hold, each once, where it occurs first."""
     words = set(_WORD.findall(shown))
     chosen = []
-    places = _first_line_of_each_run(lines, shown)
+    places = _line_number_by_run(lines, shown)
     # The longer form of a symbol comes first: `store.ReadAll` shows `ReadAll` too.
     is_other = {run: "." not in run or "/" in run or len(run) > _LONGEST_FORM for run in places}
     for run, number in sorted(places.items(), key=lambda place: (is_other[place[0]], place[1])):
@@ -128,7 +128,7 @@ def find_names_not_shown(lines: Iterable[tuple[int, str]], shown: str) -> list[N
     return chosen
 
 
-def _first_line_of_each_run(lines: Iterable[tuple[int, str]], shown: str) -> dict[str, int]:
+def _line_number_by_run(lines: Iterable[tuple[int, str]], shown: str) -> dict[str, int]:
     """Runs of letters that `shown` does not hold, with the line in which each comes first."""
     runs = set(_RUN.findall(shown))
     places: dict[str, int] = {}
@@ -146,11 +146,11 @@ def names_mentioned_in(text: str) -> frozenset[str]:
     mentioned: set[str] = set()
     for run in set(_RUN.findall(text)):
         if _SHORTEST_NUMBER <= len(run) <= _LONGEST_MENTION:
-            mentioned.update(_names_within_run(run))
+            mentioned.update(_names_within_character_run(run))
     return frozenset(mentioned)
 
 
-def _names_within_run(run: str) -> Iterator[str]:
+def _names_within_character_run(run: str) -> Iterator[str]:
     """A run that is a name itself, and the names that it is made of."""
     if run.isdigit() or (len(run) >= SHORTEST_NAME and _PATH_OR_CODED.search(run)):
         yield run

@@ -37,7 +37,7 @@ def obey_directive(directive: pins.Directive, turn: Turn) -> str:
     if directive.kind != pins.LAST:
         return _note_directive_and_tell(directive, turn.state, turn.home)
     try:
-        key = key_of_last_large_result(turn)
+        key = ensure_last_large_result_is_stored(turn)
     except StoreError as error:
         return f"brimline: {error}"
     if key is None:
@@ -45,7 +45,7 @@ def obey_directive(directive: pins.Directive, turn: Turn) -> str:
     return _pin_and_say_what_was_done(turn.home, key, directive)
 
 
-def key_of_last_large_result(turn: Turn) -> str | None:
+def ensure_last_large_result_is_stored(turn: Turn) -> str | None:
     """The nearest large result before; one that stayed in the window is stored for it."""
     try:
         for row in json.rows_backward(turn.event.transcript, b'"tool_result"', _LOOK_BACK_BYTES):
@@ -61,7 +61,7 @@ def key_of_last_large_result(turn: Turn) -> str | None:
 def note_and_pin_large_result(key: str, state: SessionState, home_dir: str) -> None:
     """A large result came while a pin was waiting for one."""
     _append_to_noted_directives(state, {"key": key})
-    _pin_by_noted_directives(state, home_dir)
+    _pin_what_directives_want_and_count(state, home_dir)
 
 
 def pin_results_of_open_ranges(state: SessionState, home_dir: str) -> None:
@@ -70,7 +70,7 @@ def pin_results_of_open_ranges(state: SessionState, home_dir: str) -> None:
     What a directive names is in the store from the moment it came. After the compaction it is no
     longer in sight, and a session may end without the word that closes its range.
     """
-    _pin_each_result(home_dir, pins.resolve_directives(_read_noted_directives(state)).gathered)
+    _pin_each_result(home_dir, pins.pins_asked_for(_read_noted_directives(state)).gathered)
 
 
 def _key_of_result_or_store_it(text: str, sessions: set[str | None], turn: Turn) -> str | None:
@@ -113,16 +113,16 @@ def _key_in_recall_header(text: str, home_dir: str) -> str | None:
 def _note_directive_and_tell(directive: pins.Directive, state: SessionState, home_dir: str) -> str:
     _append_to_noted_directives(state, directive._asdict())
     if directive.kind == pins.END:
-        pinned = _pin_by_noted_directives(state, home_dir)
+        pinned = _pin_what_directives_want_and_count(state, home_dir)
         return f"brimline: pinned {pinned} large results of the range."
     if directive.kind == pins.NEXT:
         return f"brimline: the next large result will be pinned ({directive.level})."
     return f"brimline: large results are pinned ({directive.level}) once you write brim:pin end."
 
 
-def _pin_by_noted_directives(state: SessionState, home_dir: str) -> int:
+def _pin_what_directives_want_and_count(state: SessionState, home_dir: str) -> int:
     """Pin what the noted directives mean by now; returns how many results that are."""
-    resolved = pins.resolve_directives(_read_noted_directives(state))
+    resolved = pins.pins_asked_for(_read_noted_directives(state))
     _pin_each_result(home_dir, resolved.wanted)
     if not resolved.waits:
         io.remove(f"{state.folder}/{PINS_WAIT}")

@@ -70,7 +70,9 @@ def make_preview(case: Case, subject: str) -> str:
     hint = _LONG_LINES if is_long else ""
     budget = _JSON_CHARACTERS if kind == kinds.JSON else _LEAST_CHARACTERS
     # Where the client would show 2,000 characters, more than that would make matters worse.
-    if kind in (kinds.CODE, kinds.PROSE) and len(text) <= clienttools.characters_shown(case.tool):
+    if kind in (kinds.CODE, kinds.PROSE) and len(text) <= clienttools.most_characters_shown(
+        case.tool
+    ):
         budget = max(budget, min(_MOST_CHARACTERS, int(_SHARE * len(text))))
     budget -= len(hint)
     if kind in (kinds.JSON, kinds.PATHS):
@@ -79,7 +81,7 @@ def make_preview(case: Case, subject: str) -> str:
         described = dumps.describe_dump(text, source, kind, budget)
         if described:
             return described + hint
-    return source.shown_text(_pick_lines_and_names(source, budget, kind, subject)) + hint + _LEGEND
+    return source.shown_text(_fit_lines_and_names(source, budget, kind, subject)) + hint + _LEGEND
 
 
 def reference_with_preview_text(stored: stub.Stub, note: str, shown: str, rest: str) -> str:
@@ -123,9 +125,7 @@ def _diff_lines_without_context(text: str) -> Iterator[tuple[str, str, bool]]:
             yield line if _HEADER.match(line) else quote(line), file, False
 
 
-def _pick_lines_and_names(
-    source: Excerpt, budget: int, kind: str, subject: str
-) -> list[names.Name]:
+def _fit_lines_and_names(source: Excerpt, budget: int, kind: str, subject: str) -> list[names.Name]:
     """Pick both ends and what stands out; the names in what is not shown, as far as they fit."""
     lines = source.lines
     # What comes before the first line that is shown has a row of its own.
@@ -207,7 +207,7 @@ class Excerpt:
         if len(text) <= _HEAD_CHARACTERS + _TAIL_CHARACTERS:
             self.lines = text.split("\n")[: self.total]
         else:
-            self.lines, self.numbers = _lines_of_huge_text(text, self.total)
+            self.lines, self.numbers = _sample_lines_of_huge_text(text, self.total)
         for position, line in enumerate(self.lines):
             if len(line) > _LONGEST_LINE_CHARACTERS:
                 last = names.line_after_last_redraw(line)
@@ -247,7 +247,7 @@ class Excerpt:
         return "\n".join(rows)
 
 
-def _lines_of_huge_text(text: str, total: int) -> tuple[list[str], list[int]]:
+def _sample_lines_of_huge_text(text: str, total: int) -> tuple[list[str], list[int]]:
     """Lines of a huge text, and their numbers."""
     end = len(text) - text.endswith("\n")
     head_end = text.rfind("\n", 0, _HEAD_CHARACTERS) + 1 or text.find("\n", 0, end) + 1 or end

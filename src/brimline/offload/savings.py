@@ -36,7 +36,7 @@ class Saved(NamedTuple):
         return lookback.kept_out_tokens_text(self.kept_out_tokens)
 
 
-def saved_by_session(home_dir: str, session_id: str) -> Saved:
+def saved_in_one_session(home_dir: str, session_id: str) -> Saved:
     """Add up what the spool of one session tells."""
     return _saved_by_spool_rows(_spool_rows_or_empty(home_dir, session_id))
 
@@ -50,7 +50,7 @@ def document(home_dir: str, sessions: list[str]) -> dict[str, int]:
 
     spools = [_spool_rows_or_empty(home_dir, name) for name in sessions]
     saved = sum_savings(map(_saved_by_spool_rows, spools))
-    by_gateway = (figures.gateway_saved_and_rewritten(rows)[0] or 0 for rows in spools)
+    by_gateway = (figures.most_saved_and_all_rewritten(rows)[0] or 0 for rows in spools)
     return {
         "references": saved.references,
         "stored_bytes": saved.stored_bytes,

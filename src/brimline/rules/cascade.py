@@ -143,7 +143,7 @@ def gather_instruction_files(
     inside = {each for each in way if is_within(each, walk.project) and os.path.isdir(each)}
     for each in sorted({*inside, *(folders or ())} - {walk.project}):
         walk.add_folder(each, CHILD)
-    sources = _sources_as_client_loads_them(walk.project, walk.sources)
+    sources = _sources_marked_where_client_skips_them(walk.project, walk.sources)
     return Cascade(walk.project, walk.boundary, sources, walk.problems)
 
 
@@ -167,7 +167,7 @@ def is_within(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
-def absolute_path(project: str, path: str) -> str:
+def path_in_resolved_folder(project: str, path: str) -> str:
     """A path that a person or a tool named, from the project's folder, its folders resolved."""
     joined = os.path.normpath(os.path.join(project, os.path.expanduser(path)))
     return os.path.join(os.path.realpath(os.path.dirname(joined)), os.path.basename(joined))
@@ -178,7 +178,7 @@ class _Walk:
 
     def __init__(self, project: str, active: str, all_scopes: bool, most_characters: int) -> None:
         self.project = project
-        self.active = absolute_path(project, active) if active else ""
+        self.active = path_in_resolved_folder(project, active) if active else ""
         self.all_scopes = all_scopes
         self.home = resolved_home()
         self.sources: list[Source] = []
@@ -198,7 +198,7 @@ class _Walk:
         text = clientsettings.read_settings(settings).get("claudeMd")
         if isinstance(text, str) and text.strip():
             why = "`claudeMd` in your organisation's settings"
-            self._keep_source_if_in_scope(template._replace(path=settings, why=why), text)
+            self._parse_and_keep_source(template._replace(path=settings, why=why), text)
         self._add_rule_files(f"{folder}/{OWN}/rules", template, folder, self.project)
         if configured:
             named = os.path.abspath(os.path.expanduser(configured))
@@ -245,7 +245,7 @@ class _Walk:
             return True
         if self._characters < _FILE_CHARACTERS:
             return os.path.lexists(path)
-        text, problem = _read_instruction_file(path, real, inside)
+        text, problem = _read_file_text_and_problem(path, real, inside)
         if text is None and not problem:
             return False
         self._seen.add(real)
@@ -257,11 +257,11 @@ class _Walk:
             self._add_problem("unreadable", path, None, "it is not read: it would be too much")
         elif text is not None:
             self._characters -= cost
-            source = self._keep_source_if_in_scope(template._replace(path=path), text, scope_base)
+            source = self._parse_and_keep_source(template._replace(path=path), text, scope_base)
             self._add_imports_of_source(source, real, inside, (*chain, real))
         return True
 
-    def _keep_source_if_in_scope(self, source: Source, text: str, scope_base: str = "") -> Source:
+    def _parse_and_keep_source(self, source: Source, text: str, scope_base: str = "") -> Source:
         """Keep a text if it is in scope; the `paths:` of a rule file begin at `scope_base`."""
         front, lines = parse_front_and_lines(text)
         source = source._replace(lines=tuple(lines), text=text_shown_by_client(lines))
@@ -304,11 +304,11 @@ class _Walk:
             if self._characters < 0:
                 self._add_problem("import", source.path, wanted.line, "there are too many imports")
                 return
-            kind, text = self._add_import(source, wanted, inside, chain)
+            kind, text = self._add_import_or_return_problem(source, wanted, inside, chain)
             if kind:
                 self._add_problem(kind, source.path, wanted.line, text)
 
-    def _add_import(
+    def _add_import_or_return_problem(
         self, source: Source, wanted: Import, inside: str | None, chain: tuple[str, ...]
     ) -> tuple[str, str]:
         """Add an imported file; returns the kind of a problem and its text, empty without one."""
@@ -347,7 +347,7 @@ class _Walk:
         self.problems.append(Problem(kind, path, line, text))
 
 
-def _read_instruction_file(path: str, real: str, inside: str | None) -> tuple[str | None, str]:
+def _read_file_text_and_problem(path: str, real: str, inside: str | None) -> tuple[str | None, str]:
     """A file's text with plain line ends, and what is wrong with it; neither where there is none.
 
     A link must not lead out of the folder `inside`; None trusts the path.
@@ -403,7 +403,7 @@ def _folders_above(folder: str) -> list[str]:
     return [str(each) for each in reversed(Path(folder).parents)][1:]
 
 
-def _sources_as_client_loads_them(project: str, sources: list[Source]) -> list[Source]:
+def _sources_marked_where_client_skips_them(project: str, sources: list[Source]) -> list[Source]:
     """The same sources, corrected by what only the whole cascade shows of the client."""
     excludes = _patterns_client_excludes(project)
     speaking = [s for s in sources if _is_read_instead_of_agents_file(s) and s.text.strip()]

@@ -98,7 +98,7 @@ def lint(
         notes.append(f"ages are not checked: git knows no commit in {found.folder}")
         own = []
     for source in own:
-        findings += _find_stale(source.path, stale, now)
+        findings += _find_file_stale_by_commits(source.path, stale, now)
     return findings, notes
 
 
@@ -121,7 +121,7 @@ def _find_missing(sources: Iterable[Source], files: Cascade, walked: Survey) -> 
             homes = (folder,) if is_link else (folder, files.folder, files.boundary)
             inside = _possible_targets_in_project(homes, written, files.boundary)
             is_there = any(map(os.path.lexists, inside))
-            if inside and not is_there and (is_link or not _may_be_in_project(written, walked)):
+            if inside and not is_there and (is_link or not _may_end_surveyed_path(written, walked)):
                 yield Problem("reference", source.path, line, f"{written} is not there any more")
 
 
@@ -143,7 +143,7 @@ def _paths_mentioned_in(source: Source) -> Iterator[tuple[int, str, bool]]:
                 yield line, written, False
 
 
-def _may_be_in_project(written: str, walked: Survey) -> bool:
+def _may_end_surveyed_path(written: str, walked: Survey) -> bool:
     """Whether a name that is short for a path lies somewhere in the project, as far as we know."""
     folder, _, name = written.strip("/").rpartition("/")
     is_there = any(place.endswith(f"/{folder}/") for place in walked.names.get(name, ()))
@@ -198,7 +198,7 @@ def _find_unloaded_and_too_long(sources: Sequence[Source]) -> Iterator[Problem]:
         yield Problem("large", start[-1].path, None, text)
 
 
-def _find_stale(path: str, stale: tuple[int, int], now: float) -> Iterator[Problem]:
+def _find_file_stale_by_commits(path: str, stale: tuple[int, int], now: float) -> Iterator[Problem]:
     """Whether a file was left alone while the code around it moved on."""
     folder, name = os.path.split(os.path.realpath(path))
     last = _git_output(folder, "rev-list", "-1", "--timestamp", "HEAD", "--", name)

@@ -91,7 +91,9 @@ def _file_documents(sources: Sequence[Source], estimate: Estimate) -> list[dict[
 
 def explanation_document(gathered: Cascade, path: str, estimate: Estimate) -> dict[str, Any]:
     """The files that hold for a path, with their rules."""
-    made = document(gathered, estimate) | {"path": cascade.absolute_path(gathered.folder, path)}
+    made = document(gathered, estimate) | {
+        "path": cascade.path_in_resolved_folder(gathered.folder, path)
+    }
     for file, source in zip(made["files"], gathered.sources, strict=True):
         file["rules"] = [
             {
@@ -134,7 +136,7 @@ def text(document: dict[str, Any]) -> str:
     for at, file in enumerate(document["files"], 1):
         name = ("  @" if file["imported_by"] else "") + short_path(file["path"], project)
         lines.append(f"{at:3}  {file['level']:12}  ~{file['tokens']:<7,} {name}")
-        lines += _when_loaded_lines(file, project)
+        lines += _when_one_file_is_loaded_lines(file, project)
     more = f"~{document['tokens_on_demand']:,} more on demand, estimated from the length"
     lines += ["", f"~{document['tokens_at_start']:,} tokens at the start, {more}."]
     lines += [f"Marked rules: {document['marked_rules']}."]
@@ -151,7 +153,7 @@ def explanation_text(document: dict[str, Any]) -> str:
     lines = [f"What holds for {short_path(document['path'], project)}, weakest first."]
     for at, file in enumerate(document["files"], 1):
         origin = f"{short_path(file['path'], project)}  ({file['level']}: {file['why']})"
-        lines += ["", f"{at}. {origin}", *_when_loaded_lines(file, project)]
+        lines += ["", f"{at}. {origin}", *_when_one_file_is_loaded_lines(file, project)]
         for rule in file["rules"]:
             lines.append(f"   {'!' if rule['marked'] else ' '}{rule['line']:5}  {rule['text']}")
     return "\n".join([*lines, "", output.wrapped_text(_ORDER)])
@@ -171,7 +173,7 @@ def findings_text(document: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _when_loaded_lines(file: dict[str, Any], project: str) -> list[str]:
+def _when_one_file_is_loaded_lines(file: dict[str, Any], project: str) -> list[str]:
     """When the client loads a file, and what else there is to say."""
     why_not = f": {file['client_note']}" if file["client_note"] else ""
     is_kept = file["survives_compaction"] or file["client"] == NEVER

@@ -124,9 +124,14 @@ def _marked_passages(lines: Sequence[Line]) -> list[tuple[int, str]]:
 
 def _passage_start(lines: Sequence[Line], at: int) -> int:
     """Where the paragraph or list item around a line begins."""
-    while at and not lines[at].is_item and not lines[at].heading and not _is_not_prose(lines[at]):
+    while (
+        at
+        and not lines[at].is_item
+        and not lines[at].heading
+        and not _is_table_or_import(lines[at])
+    ):
         before = lines[at - 1]
-        if before.kind != TEXT or before.heading or _is_not_prose(before):
+        if before.kind != TEXT or before.heading or _is_table_or_import(before):
             break
         at -= 1
     return at
@@ -135,7 +140,7 @@ def _passage_start(lines: Sequence[Line], at: int) -> int:
 def _passage_end(lines: Sequence[Line], first: int, at: int) -> int:
     """Where the passage that begins at a line and has the mark at another one is over."""
     line = lines[first]
-    if _is_not_prose(line):
+    if _is_table_or_import(line):
         return first + 1
     if line.heading and not line.is_item:
         later = range(first + 1, len(lines))
@@ -157,7 +162,7 @@ def _belongs_to_passage(lines: Sequence[Line], first: int, at: int) -> bool:
         return item.is_item and line.indent > item.indent
     if item.is_item and line.indent > item.indent:
         return True
-    begins_anew = line.is_item or line.heading or _is_not_prose(line)
+    begins_anew = line.is_item or line.heading or _is_table_or_import(line)
     return line.kind == TEXT and not begins_anew
 
 
@@ -170,12 +175,12 @@ def _end_of_announced_list_or_code(lines: Sequence[Line], at: int) -> int:
     return end
 
 
-def _is_not_prose(line: Line) -> bool:
+def _is_table_or_import(line: Line) -> bool:
     """A row of a table, or an import, is no part of a paragraph."""
     return line.text.lstrip().startswith(("|", "@"))
 
 
-def text_client_does_not_load(files: Cascade, room: int) -> str:
+def text_of_files_only_we_load(files: Cascade, room: int) -> str:
     """The organisation's file and the user's own for this project, or an empty text.
 
     A text that the client loads from elsewhere is not repeated. The same files give the same bytes.

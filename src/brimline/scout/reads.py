@@ -192,14 +192,16 @@ def _advice_text(finding: Finding, scene: _Scene, *, refused: bool) -> str:
     folders = scene.folders_not_ignored()
     done = "Refused" if refused else "Advised, not refused"
     if finding.pattern is None:
-        scoped = [_in_backticks(f"{folder}/{finding.path}") for folder in folders or ["<folder>"]]
+        scoped = [
+            _flat_in_backticks(f"{folder}/{finding.path}") for folder in folders or ["<folder>"]
+        ]
         return (
             f"[brimline] {done}: a glob over the whole project, whose result can be every file. "
             f"Scope it to a folder: {', '.join(scoped)}."
         )
-    path, pattern = _in_backticks(finding.path), _in_backticks(finding.pattern)
+    path, pattern = _flat_in_backticks(finding.path), _flat_in_backticks(finding.pattern)
     source = f" of {scene.ignored.file}" if scene.ignored.file else ""
-    look = ", ".join(_in_backticks(f"{folder}/") for folder in folders)
+    look = ", ".join(_flat_in_backticks(f"{folder}/") for folder in folders)
     ask = f"Look in {look}, or ask" if look else "Ask"
     return (
         f"[brimline] {done}: {path} is bulk by the pattern {pattern}{source}. "
@@ -208,7 +210,7 @@ def _advice_text(finding: Finding, scene: _Scene, *, refused: bool) -> str:
     )
 
 
-def _in_backticks(text: str) -> str:
+def _flat_in_backticks(text: str) -> str:
     """Foreign text, flattened, as code."""
     return f"`{flatten(text, _MOST_SHOWN_CHARACTERS).replace('`', '?')}`"
 

@@ -224,14 +224,16 @@ def document_states_by_ref(
 ) -> dict[str, str]:
     """The state of every document of a source, by its name."""
     query = f"SELECT ref, state FROM documents WHERE source = :source AND {_WITHIN}"  # noqa: S608
-    return dict(connection.execute(query, {"source": source} | project_values(within)).fetchall())
+    return dict(
+        connection.execute(query, {"source": source} | project_filter_values(within)).fetchall()
+    )
 
 
 def find_document_ids(
     connection: sqlite3.Connection, expression: str, source: str, within: Within = EVERYWHERE
 ) -> list[int]:
     """The ids of the documents that an expression of FTS5 fits, the best first."""
-    values = {"expression": expression, "source": source} | project_values(within)
+    values = {"expression": expression, "source": source} | project_filter_values(within)
     return [row[0] for row in connection.execute(_FITTING, values)] if expression else []
 
 
@@ -305,7 +307,7 @@ def _sqlite_error_code(error: Exception) -> int:
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
-def project_values(within: Within) -> dict[str, str | None]:
+def project_filter_values(within: Within) -> dict[str, str | None]:
     """The values that `IN_PROJECT` asks for."""
     if within.project is None:
         return {"project": None, "below": None, "above": None, "also": "[]"}

@@ -64,12 +64,12 @@ def _weights_of_words(
     for word in words:
         total, holding = connection.execute(_COUNTS, (f'"{word}"',)).fetchone()
         rarities[word] = math.log(1 + (max(total, _FEW) - holding + 0.5) / (holding + 0.5))
-        weights[word] = 1.0 if holding else _weight_of_unknown_word(query, word)
+        weights[word] = 1.0 if holding else _weight_of_word_in_no_entry(query, word)
     usual = statistics.mean(rarities.values())
     return {word: weight * (usual + rarities[word]) for word, weight in weights.items()}
 
 
-def _weight_of_unknown_word(query: str, word: str) -> float:
+def _weight_of_word_in_no_entry(query: str, word: str) -> float:
     """How much more than others a word tells that no entry holds."""
     table = vectors.load_table()
     rarity = table.rarity_of_word(word) if table else 0.5

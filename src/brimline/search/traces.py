@@ -18,6 +18,6 @@ def forget(home: str, asked: Asked, *, dry_run: bool) -> dict[str, int]:
     """Take the words of outputs out that these sessions stored; the store still has them then."""
     if not dry_run and os.path.isdir(layout.store_folder(home)):
         for name in asked.sessions:
-            outputs = removal.keys_stored_by_session(home, name)
+            outputs = removal.own_and_shared_keys(home, name)
             stored.forget(home, [*outputs.keys, *outputs.shared])
     return {}

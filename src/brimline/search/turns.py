@@ -108,7 +108,7 @@ class _Candidates(NamedTuple):
         """Those with the highest scores."""
         return sorted(self.scores, key=lambda key: (-self.scores[key], key))[:limit]
 
-    def best_keys_one_per_text(self, limit: int) -> list[int]:
+    def best_keys_one_part_per_text(self, limit: int) -> list[int]:
         """The same, of a text that was taken in by parts the best one alone."""
         parts: dict[str, int] = {}
         for key in self.best_keys(len(self.scores)):
@@ -183,7 +183,7 @@ class Memory:
             candidates = self._find_candidates(connection, query, within, others)
             if not may_be_none:
                 return candidates.read_hits_of_keys(connection, candidates.best_keys(limit))
-            best = candidates.best_keys_one_per_text(_LOOKED_AT * limit)
+            best = candidates.best_keys_one_part_per_text(_LOOKED_AT * limit)
             texts = {key: candidates.texts[key] for key in best}
             above = floor.hits_above_floor(connection, query, words_but_stop_words(query), texts)
             return candidates.read_hits_of_keys(connection, above[:limit])
@@ -202,7 +202,7 @@ class Memory:
         self, connection: sqlite3.Connection, query: str, within: Within, others: Others
     ) -> _Candidates:
         """All that may be meant, by words and by meaning, here and elsewhere."""
-        matches = self._find_matches(connection, query, within)
+        matches = self._score_by_words_and_meaning(connection, query, within)
         places = ", ".join("?" * len(matches))
         statement = f"SELECT id, before_id, before, text, ref FROM entries WHERE id IN ({places})"  # noqa: S608
         rows = {row[0]: row[1:] for row in connection.execute(statement, list(matches))}
@@ -217,20 +217,22 @@ class Memory:
             previous[key] = numbers.get(other.before)
         return _Candidates(refs, texts, elsewhere, ranking.fuse_scores(fits, previous))
 
-    def _find_matches(
+    def _score_by_words_and_meaning(
         self, connection: sqlite3.Connection, query: str, within: Within
     ) -> dict[int, ranking.Found]:
         """What holds words of the query, or is near it; and how near all of that is."""
         table = vectors.load_table()
         found = _score_by_words_and_related(connection, query, within, table)
         if table and query.strip():
-            known, projects = self._load_vectors(connection, table, within)
+            known, projects = self._vectors_and_project_numbers(connection, table, within)
             near = known.nearest_scores(table.encode([query])[0], projects, CANDIDATES, list(found))
             for key, cosine in near.items():
                 found[key] = found.get(key, ranking.Found())._replace(meaning=cosine)
         return found
 
-    def _load_vectors(self, connection: sqlite3.Connection, table: Table, within: Within) -> Any:
+    def _vectors_and_project_numbers(
+        self, connection: sqlite3.Connection, table: Table, within: Within
+    ) -> Any:
         """All vectors, read again where they have changed, and which of them are meant."""
         key = (_read_fact(connection, "changes"), _read_fact(connection, "table"))
         if self._scanned[0] != key:
@@ -242,7 +244,7 @@ class Memory:
         if within.project is None:
             return scanned, None
         statement = f"SELECT number FROM projects WHERE {documents.IN_PROJECT}"  # noqa: S608
-        bounds = documents.project_values(within)
+        bounds = documents.project_filter_values(within)
         return scanned, [row[0] for row in connection.execute(statement, bounds)]
 
 
@@ -270,7 +272,7 @@ def put_batch(connection: sqlite3.Connection, entries: Sequence[Entry], table: T
         for entry in fresh.values():
             _insert_entry(connection, entry)
         if table:
-            make_missing_vectors(connection, table)
+            make_batch_of_missing_vectors(connection, table)
     return len(fresh)
 
 
@@ -297,7 +299,7 @@ def entries_around(connection: sqlite3.Connection, number: int) -> list[Hit]:
     return _read_hits(connection, ids, dict.fromkeys(ids, 0.0))
 
 
-def make_missing_vectors(connection: sqlite3.Connection, table: Table) -> int:
+def make_batch_of_missing_vectors(connection: sqlite3.Connection, table: Table) -> int:
     """Give entries that have none their vector, as part of a transaction; how many got one."""
     mark = table_digest(table)
     if _read_fact(connection, "table") != mark:
@@ -422,7 +424,7 @@ def _score_by_words(
     if not asked:
         return {}
     sql = _BY_WORDS.format("" if within.project is None else _WITHIN)
-    values = documents.project_values(within) | {"expression": asked, "limit": CANDIDATES}
+    values = documents.project_filter_values(within) | {"expression": asked, "limit": CANDIDATES}
     rows = connection.execute(sql, values).fetchall()
     return {key: ranking.Found(words=own, pair=pair) for key, own, pair in rows}
 

@@ -22,11 +22,11 @@ from brimline.transcript.row import (
     BEGINNING,
     PARENT_FIELD,
     PROGRESS,
-    is_boundary,
+    is_compaction_row,
     message_id,
     message_of,
     numbered_blocks,
-    preserved_row_ids,
+    preserved_ids_and_ends,
     subagent_id_of,
     type_of,
     uuid_of,
@@ -285,19 +285,19 @@ class Finder:
             row.results = tuple(_block_ids(value, "tool_result", "tool_use_id"))
         row.is_answer = 0 < len(row.results) == len(message_of(value).get("content", ()))
         row.is_exact = line.exact or data.decode("utf-8", "ignore").encode() == data
-        if self._is_copy_of_earlier_row(row):
+        if self._note_row_id_and_tell_if_copy(row):
             return
         self._rows.append(row)
         thread = self._threads.setdefault(row.thread, _Thread())
         row.continues = row.message_id is not None and row.message_id == thread.reply_id
-        self._note_root_or_lost_parent(row, thread, is_boundary=is_boundary(value))
+        self._note_root_or_lost_parent(row, thread, is_boundary=is_compaction_row(value))
         self._pair_calls_with_results(row, thread, calls)
         self.links.read_row(value)
-        if is_boundary(value):
+        if is_compaction_row(value):
             self._note_boundary(value, thread, row)
         thread.note_row(row)
 
-    def _is_copy_of_earlier_row(self, row: _Row) -> bool:
+    def _note_row_id_and_tell_if_copy(self, row: _Row) -> bool:
         """Note a row that stands there a second time; another with its id makes both doubtful."""
         earlier = self._by_id.setdefault(row.uuid, row)
         if earlier is row:
@@ -346,7 +346,7 @@ class Finder:
 
     def _note_boundary(self, value: dict[str, Any], thread: _Thread, row: _Row) -> None:
         """Nothing before a compaction is in the context, but for what it says it kept."""
-        names = preserved_row_ids(value)[0] & self._by_id.keys()
+        names = preserved_ids_and_ends(value)[0] & self._by_id.keys()
         kept = [self._by_id[name].place.line for name in names]
         self._context_from = min([row.place.line, *kept])
         self._cut_calls |= thread.open_calls
@@ -363,7 +363,7 @@ class Finder:
             detail = "`brimline session restore --before-compaction` takes the session back"
             self._add_fault(CUT_OFF, boundary.place, detail)
         elif self.links.leads_back:
-            self._add_undone_compaction(boundary)
+            self._add_fault_of_undone_compaction(boundary)
 
     def _is_compaction_cut_off(self) -> bool:
         """Whether the last result before the compaction is not behind it, not even as a line."""
@@ -371,7 +371,7 @@ class Finder:
         last = next((row.results for row in before if row.results), None)
         return last is not None and self._results_since.isdisjoint(last)
 
-    def _add_undone_compaction(self, boundary: _Row) -> None:
+    def _add_fault_of_undone_compaction(self, boundary: _Row) -> None:
         """A compaction by handle: its boundary has to name the rows that it kept."""
         kept = [row.uuid for row in self._rows[boundary.number + 1 :] if row.thread == _MAIN]
         mend = Mend(ANCHOR, calls=tuple(kept)) if boundary.is_exact else None
@@ -427,7 +427,7 @@ class Finder:
 
     def _row_in_place_of_parent(self, lost: _Row) -> _Row | None:
         """The row that takes the place of a missing parent."""
-        before = [lost.certain, *[_earlier_child_or_row(row, lost.before) for row in lost.before]]
+        before = [lost.certain, *[_earlier_child_or_self(row, lost.before) for row in lost.before]]
         has_early = CHILD_FIRST in self._found.notes  # then it may be below the lost one
         fits = (row for row in before if row and not (has_early and lost in _row_and_parents(row)))
         return next(fits, None)
@@ -485,7 +485,7 @@ def _must_follow_answer(row: _Row, call: _Row) -> bool:
     return not is_apart and not _why_row_unchangeable(row) and row.thread == call.thread
 
 
-def _earlier_child_or_row(nearest: _Row, before: tuple[_Row, ...]) -> _Row:
+def _earlier_child_or_self(nearest: _Row, before: tuple[_Row, ...]) -> _Row:
     """The row that already follows the nearest one: results may be written before their call."""
     late = [one for one in before if one.parent is nearest and one.number < nearest.number]
     return late[0] if late else nearest

@@ -103,7 +103,7 @@ def read_injections(path: str, progress: Progress = None) -> Injections:
         OSError: it cannot be read.
     """
     found = Injections()
-    reader = ContextReader(lambda _, shares, __: found.count_new_injections(shares))
+    reader = ContextReader(lambda _, shares, __: found.add_new_injections_to_counts(shares))
     for fields in read.rows_of_file(path, progress=progress):
         reader.read_row(fields)
     reader.close()
@@ -141,7 +141,7 @@ class _Inspector:
     def close(self) -> Inspection:
         found = self.found
         found.findings = self.finder.close()
-        is_undone = self.context.links.is_compaction_undone
+        is_undone = self.context.links.would_resume_undo_compaction
         found.is_undone = is_undone and found.size_bytes < LOADED_WHOLE_BYTES
         found.compactions = self.scan.compactions
         found.occupancies = [request.tokens for request in self.scan.requests]
@@ -154,9 +154,9 @@ class _Inspector:
     def _read_record(self, record: Record) -> None:
         value, found = record.value, self.found
         found.types[row.type_with_subtype(value)] += 1
-        for kind, size_bytes in _row_bytes_by_kind(value, record.end - record.start):
+        for kind, size_bytes in _kinds_and_bytes_of_row(value, record.end - record.start):
             found.disk_bytes[kind] += size_bytes
-        moment = row.timestamp_of(value)
+        moment = row.timestamp_text_of(value)
         if moment:
             found.first_at, found.last_at = found.first_at or moment, moment
         self.scan.read_row(value)
@@ -166,7 +166,7 @@ class _Inspector:
             found.measured_at = found.last_at
         requests = len(self.scan.requests)
         self.results.read_row(value, requests, self.context.segment)
-        if lost := row.lost_thinking_text(value):
+        if lost := row.lost_thinking_reason_text(value):
             found.lost_thinking.append((requests, lost))
 
 
@@ -183,7 +183,7 @@ class _ResultReader:
         for call in calls_in_reply(value):
             self._calls[call.id] = call._replace(subject=call.subject[:_SOURCE_CHARACTERS])
         sizes: Counter[str] = Counter()
-        for call_id, _, text in row.result_texts_with_paths(value):
+        for call_id, _, text in row.result_texts_with_places_in_row(value):
             sizes[call_id] += len(text.encode("utf-8", "surrogatepass"))
         for call_id, size_bytes in sizes.items():
             origin = self._calls.pop(call_id, None)
@@ -206,7 +206,7 @@ class _ResultReader:
         return results
 
 
-def _row_bytes_by_kind(value: dict[str, Any], size_bytes: int) -> Iterator[tuple[str, int]]:
+def _kinds_and_bytes_of_row(value: dict[str, Any], size_bytes: int) -> Iterator[tuple[str, int]]:
     """The kinds of bytes in a row, and how many of each; they add up to its size on the line."""
     kind = value.get("type")
     if row.subagent_id_of(value):
@@ -215,14 +215,14 @@ def _row_bytes_by_kind(value: dict[str, Any], size_bytes: int) -> Iterator[tuple
         yield _WHOLE_ROWS.get(str(kind), "bookkeeping"), size_bytes
     else:
         left = size_bytes
-        for part, inner in _message_parts_by_kind(value):
+        for part, inner in _kinds_and_parts_of_message(value):
             taken = min(left, _count_encoded_bytes(inner))
             left -= taken
             yield part, taken
         yield ENVELOPE, left
 
 
-def _message_parts_by_kind(value: dict[str, Any]) -> list[tuple[str, Any]]:
+def _kinds_and_parts_of_message(value: dict[str, Any]) -> list[tuple[str, Any]]:
     """What a message or an attachment consists of."""
     speaker = str(value.get("type"))
     if speaker == "attachment":

@@ -173,7 +173,7 @@ class _Chooser:
         self._survey = survey
         kept = _KEPT_REQUESTS if options.keep_requests is None else options.keep_requests
         self._last_old_request = survey.requests - kept
-        wanted = pins.resolve_directives(survey.conversation).wanted
+        wanted = pins.pins_asked_for(survey.conversation).wanted
         self._calls = {name for name, pin in wanted.items() if pin.level != NONE}
         self._digests = pinned_digests
         texts = [item for item in survey.items if item.kind == TEXT]
@@ -309,7 +309,7 @@ class _PurgedCopy:
         plan, at = self._plan, 0
         last = plan.survey.last_mark if plan.lost_thoughts else None
         for mark in sorted({*plan.changes, *([last] if last else [])}):
-            self._copy_range(old, at, mark.offset, new)
+            self._copy_range_unchanged(old, at, mark.offset, new)
             raw = os.pread(old.fileno(), mark.length, mark.offset)
             at = mark.offset + mark.length
             if at > length or line_checksum(raw) != mark.check:
@@ -317,13 +317,13 @@ class _PurgedCopy:
             if edits := plan.changes.get(mark):
                 raw = self._edit_line(raw, edits)
             if mark == last:
-                new.write(self._stripped_row_and_last_line(raw))
+                new.write(self._thinking_loss_row_and_last_line_bytes(raw))
             elif edits:
                 new.write(raw)
             self._progress(mark.length)
-        self._copy_range(old, at, length, new)
+        self._copy_range_unchanged(old, at, length, new)
 
-    def _stripped_row_and_last_line(self, raw: bytes) -> bytes:
+    def _thinking_loss_row_and_last_line_bytes(self, raw: bytes) -> bytes:
         """The last line, behind the client's own row for thinking that the service would refuse.
 
         Before the last row, as later ones hang on that one, which a restore puts back as it was.
@@ -334,7 +334,7 @@ class _PurgedCopy:
         moved = raw[:start] + encode_row(row | {PARENT_FIELD: name}) + raw[end:]
         return encode_row(stripped) + b"\n" + moved
 
-    def _copy_range(self, old: BinaryIO, start: int, end: int, new: BinaryIO) -> None:
+    def _copy_range_unchanged(self, old: BinaryIO, start: int, end: int, new: BinaryIO) -> None:
         for block in disk.read_blocks(old.fileno(), start, end):
             start += new.write(block)
             self._progress(len(block))

@@ -54,10 +54,10 @@ def recover(target: str, *, most_bytes: float = math.inf) -> list[Recovered]:
     sessions = [os.path.join(folder, name) for name in sorted(filter(None, left))]
     wanted = [session for session in sessions if only in (None, os.path.basename(session))]
     small = [session for session in wanted if disk.inode_and_size(session)[1] <= most_bytes]
-    return list(filter(None, map(_finish_rewrite, small)))
+    return list(filter(None, map(_merge_lines_rewrite_left_behind, small)))
 
 
-def _finish_rewrite(session: str) -> Recovered | None:
+def _merge_lines_rewrite_left_behind(session: str) -> Recovered | None:
     try:
         if not os.path.lexists(session):
             _remove_files_of_gone_session(session)
@@ -104,10 +104,10 @@ def merge_late_lines(chain: Chain, quiet_s: float, give_up_s: float = GIVE_UP_S)
     since = time.time() if give_up_s else 0.0
     until = time.monotonic() + give_up_s
     for _ in range(_MERGES):
-        closed, calm = _names_of_closed_and_quiet(chain, quiet_s, since)
+        closed, calm = _closed_names_and_quiet_names(chain, quiet_s, since)
         while len(calm) < len(chain.state.olds) and time.monotonic() < until:
             time.sleep(_POLL_S)
-            closed, calm = _names_of_closed_and_quiet(chain, quiet_s, since)
+            closed, calm = _closed_names_and_quiet_names(chain, quiet_s, since)
         is_calm = len(calm) == len(chain.state.olds)
         if not chain.merge_former_files(calm) or not is_calm:
             break
@@ -118,7 +118,7 @@ def merge_late_lines(chain: Chain, quiet_s: float, give_up_s: float = GIVE_UP_S)
     chain.write_or_remove_journal()
 
 
-def _names_of_closed_and_quiet(
+def _closed_names_and_quiet_names(
     chain: Chain, quiet_s: float, since: float
 ) -> tuple[set[str], set[str]]:
     """The former files to which nothing can come any more, and with them those that are quiet."""

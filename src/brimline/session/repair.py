@@ -156,12 +156,12 @@ class _MendedCopy:
         if mend.action == faults.ANCHOR:
             return row.with_preserved_rows(value, mend.calls)
         if mend.action == faults.STUB:
-            return row.with_message_content(value, self._content_without_orphans(value, mend))
+            return row.with_message_content(value, self._replace_orphans(value, mend))
         if mend.after:
             waiting.setdefault(mend.after, []).append(_encoded_answer_row(value, mend.calls))
         return value
 
-    def _content_without_orphans(self, value: dict[str, Any], mend: Mend) -> list[Any]:
+    def _replace_orphans(self, value: dict[str, Any], mend: Mend) -> list[Any]:
         """Short texts in the place of results whose calls are not known."""
         content = list(row.message_of(value)["content"])
         for index, block in row.numbered_blocks(value, "tool_result"):
@@ -209,4 +209,4 @@ def _mends_by_line_and_row(findings: Findings) -> dict[int, dict[int, list[Mend]
 def _encoded_answer_row(value: dict[str, Any], calls: tuple[str, ...]) -> bytes:
     """A row that answers calls of which no result is known, as the client would write it."""
     name = faults.uuid_of_made_answer(row.uuid_of(value) or "")
-    return encode_row(row.make_failed_answer_row(value, calls, MISSING_RESULT, name))
+    return encode_row(row.make_failed_tool_results_row(value, calls, MISSING_RESULT, name))

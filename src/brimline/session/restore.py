@@ -142,7 +142,7 @@ def sessions_with_notes(home_dir: str) -> list[str]:
     return sorted(io.list_names(f"{home_dir}/backups/purges"))
 
 
-def read_notes(home_dir: str, session: str) -> tuple[list[Note], list[RewriteError]]:
+def read_notes_and_problems(home_dir: str, session: str) -> tuple[list[Note], list[RewriteError]]:
     """The notes on a session, the newest first, and what is wrong with those that are damaged."""
     found: list[Note] = []
     problems: list[RewriteError] = []
@@ -184,12 +184,12 @@ def remove_note(note: Note) -> None:
 def forget_notes_of_gone_sessions(home_dir: str, oldest: float) -> None:
     """Forget rewrites from before a time whose session is nowhere any more."""
     for session in sessions_with_notes(home_dir):
-        for note in read_notes(home_dir, session)[0]:
+        for note in read_notes_and_problems(home_dir, session)[0]:
             if note.at < oldest and not note.existing_session_files():
                 remove_note(note)
 
 
-def purged_tokens_since(home_dir: str, path: str, measured_at: str | None) -> Counter[str]:
+def purged_tokens_by_call_since(home_dir: str, path: str, measured_at: str | None) -> Counter[str]:
     """What purges of a file took out of the context after a time, in tokens, estimated.
 
     By the call whose result it was; under "" what no call's result took. Below 0 is what a purge
@@ -199,7 +199,7 @@ def purged_tokens_since(home_dir: str, path: str, measured_at: str | None) -> Co
     session = find.session_id_of(real)
     if not moment:
         return Counter()
-    made, _ = read_notes(home_dir, session)
+    made, _ = read_notes_and_problems(home_dir, session)
     purged = Counter[str]()
     for note in made:
         if note.path == real and note.at > moment:
@@ -251,16 +251,16 @@ def plan_restore(path: str, home_dir: str, progress: Progress = None) -> Restora
     session = os.path.realpath(path)
     found = Restoration(session, home_dir)
     found.pieces = [Piece(session, 0, os.path.getsize(session))]
-    made, damaged = read_notes(home_dir, find.session_id_of(session))
+    made, damaged = read_notes_and_problems(home_dir, find.session_id_of(session))
     found.problems += damaged
     for note in made:
         contents = (note.after, note.before)
-        is_after, is_before = _contents_pieces_begin_with(found.pieces, contents, progress)
+        is_after, is_before = _do_pieces_begin_with_each_content(found.pieces, contents, progress)
         if is_before and (not is_after or note.before.length > note.after.length):
             found.stale.append(note)
         elif is_after and (backup := _find_backup_for_note(note, session)):
             found.undone.append(note)
-            found.pieces = _pieces_with_backup_in(found.pieces, note, backup)
+            found.pieces = _replace_start_of_pieces_by_backup(found.pieces, note, backup)
         elif is_after:
             reason = f"the backup of {session} with {note.before.length:,} bytes is gone"
             found.problems.append(RewriteError(f"{reason}, or not what it was"))
@@ -274,14 +274,14 @@ def plan_restore(path: str, home_dir: str, progress: Progress = None) -> Restora
     return found
 
 
-def _contents_pieces_begin_with(
+def _do_pieces_begin_with_each_content(
     pieces: list[Piece], wanted: tuple[Fingerprint, ...], progress: Progress
 ) -> list[bool]:
     """Which contents some pieces begin with."""
     total = sum(piece.end - piece.start for piece in pieces)
     hashes = [sha256() for _ in wanted]
     done = 0
-    for block in _read_blocks_of_pieces(pieces, max(content.length for content in wanted)):
+    for block in _read_first_bytes_of_pieces(pieces, max(content.length for content in wanted)):
         for hashed, content in zip(hashes, wanted, strict=True):
             hashed.update(block[: max(0, content.length - done)])
         done += len(block)
@@ -309,7 +309,7 @@ def _file_begins_with(path: str, content: Fingerprint) -> bool:
         return disk.fingerprint_of(file.fileno(), content.length) == content
 
 
-def _pieces_with_backup_in(pieces: list[Piece], note: Note, backup: str) -> list[Piece]:
+def _replace_start_of_pieces_by_backup(pieces: list[Piece], note: Note, backup: str) -> list[Piece]:
     """The pieces with a backup in the place of what the rewrite had written."""
     left = note.after.length
     rest = [Piece(backup, 0, note.before.length)]
@@ -318,14 +318,14 @@ def _pieces_with_backup_in(pieces: list[Piece], note: Note, backup: str) -> list
         left -= skipped
         if skipped and not left:
             skipped_end = piece._replace(start=piece.start + skipped - 1)
-            last = b"".join(_read_blocks_of_pieces([skipped_end], 1))
+            last = b"".join(_read_first_bytes_of_pieces([skipped_end], 1))
             piece = piece._replace(begins_line=last == b"\n")  # noqa: PLW2901 - the same, shorter
         if not left:
             rest.append(piece._replace(start=piece.start + skipped))
     return rest
 
 
-def _read_blocks_of_pieces(pieces: list[Piece], length: int) -> Iterator[bytes]:
+def _read_first_bytes_of_pieces(pieces: list[Piece], length: int) -> Iterator[bytes]:
     """The first bytes of some pieces, in blocks."""
     for piece in pieces:
         with open(piece.path, "rb") as file:
@@ -353,13 +353,13 @@ def restore(
         *backed_up, rest = found.pieces
         for piece in [*backed_up, rest._replace(end=length)]:
             is_first = piece.begins_line and last != b"\n"
-            for block in _read_blocks_of_pieces([piece], piece.end - piece.start):
+            for block in _read_first_bytes_of_pieces([piece], piece.end - piece.start):
                 # Rows that came after a torn line are not written onto it.
                 new.write(b"\n" + block if is_first and block[:1] != b"\n" else block)
                 is_first, last = False, block[-1:]
                 if progress:
                     progress(len(block))
-        new.write(_row_that_drops_later_thinking(found, length))
+        new.write(_line_telling_client_to_drop_thinking(found, length))
 
     def verify(new_path: str) -> None:
         if not _file_begins_with(new_path, found.undone[-1].before):
@@ -378,7 +378,7 @@ def restore(
     return done
 
 
-def _row_that_drops_later_thinking(found: Restoration, length: int) -> bytes:
+def _line_telling_client_to_drop_thinking(found: Restoration, length: int) -> bytes:
     """The client's row by which thinking of turns made since is not sent again; maybe none.
 
     It was made behind what a purge had left, and the service would refuse it.
@@ -386,7 +386,9 @@ def _row_that_drops_later_thinking(found: Restoration, length: int) -> bytes:
     if not any(note.lost_thoughts for note in found.undone):
         return b""
     since = [*found.pieces[1:-1], found.pieces[-1]._replace(end=length)]
-    turns = b"".join(_read_blocks_of_pieces(since, sum(piece.end - piece.start for piece in since)))
+    turns = b"".join(
+        _read_first_bytes_of_pieces(since, sum(piece.end - piece.start for piece in since))
+    )
     from brimline.session.survey import encode_row, take_survey
 
     survey = take_survey(BytesIO(turns), len(turns), None)

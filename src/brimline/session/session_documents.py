@@ -45,7 +45,7 @@ def inspection_document(path: str, home_dir: str, progress: Progress = None) -> 
     """
     report = inspect.inspect(path, progress)
     # What purges took out since the last request measured it is not there any more.
-    report.context.purged = restore.purged_tokens_since(home_dir, path, report.measured_at)
+    report.context.purged = restore.purged_tokens_by_call_since(home_dir, path, report.measured_at)
     return {
         "session_id": report.session_id,
         "transcript": os.path.abspath(path),
@@ -78,7 +78,7 @@ def inspection_document(path: str, home_dir: str, progress: Progress = None) -> 
             | output.attr_dict(result, "tool source request in_context moved_out")
             for result in report.largest
         ],
-        **_findings_document(report.findings),
+        **_faults_and_notes_document(report.findings),
     }
 
 
@@ -93,7 +93,7 @@ def _context_document(found: Context) -> dict[str, Any]:
     }
 
 
-def _findings_document(findings: Findings) -> dict[str, Any]:
+def _faults_and_notes_document(findings: Findings) -> dict[str, Any]:
     """What is wrong, and what is merely unusual."""
     return {
         "faults": [_fault_document(fault) for fault in findings.faults],
@@ -139,7 +139,7 @@ def purge_document(path: str, planned: Plan) -> dict[str, Any]:
     }
 
 
-def purged_result_documents(planned: Plan) -> list[dict[str, Any]]:
+def documents_of_results_to_purge(planned: Plan) -> list[dict[str, Any]]:
     """Every result that goes, in the order of the session."""
     return [
         {
@@ -162,10 +162,10 @@ def repair_document(report: Report, *, dry_run: bool) -> dict[str, Any]:
     return {
         "transcript": report.path,
         "dry_run": dry_run,
-        "before": _findings_document(report.before),
+        "before": _faults_and_notes_document(report.before),
         "mended": [_fault_document(one) for one in report.before.mendable_faults],
         "left_alone": [_fault_document(one) for one in last.faults_left_alone],
-        "after": _findings_document(report.after) if report.after else None,
+        "after": _faults_and_notes_document(report.after) if report.after else None,
         "changed": report.after is not None,
         "backup": report.backup,
         "is_still_written": not report.is_over,

@@ -33,7 +33,7 @@ _ROOM = 120
 
 def inspection_text(document: dict[str, Any]) -> str:
     """One session in full."""
-    lines = [f"Session {document['session_id']}", output.name_value_lines(_overview_rows(document))]
+    lines = [f"Session {document['session_id']}", output.name_value_text(_overview_rows(document))]
     lines += _context_lines(document["context"]) + _disk_lines(document)
     lines += [*_largest_result_lines(document), "", *_structure_lines(document)]
     return "\n".join(lines)
@@ -213,11 +213,11 @@ def purge_preview_text(document: dict[str, Any], command: list[str]) -> str:
             f"Nothing was changed. The session is in use ({reason}), and its client would not "
             "notice a change before the session is resumed. End it, then run:"
         )
-    plan, results = purge_plan_text(document), purged_results_text(document["changes"])
+    plan, results = purge_plan_text(document), results_to_purge_text(document["changes"])
     return "\n".join([plan, results, "", output.wrapped_text(how), f"  {shlex.join(command)}"])
 
 
-def purged_results_text(results: list[dict[str, Any]]) -> str:
+def results_to_purge_text(results: list[dict[str, Any]]) -> str:
     """The results that go, the first of them by name."""
     rows = [
         [
@@ -316,8 +316,8 @@ def undo_plan_sentence(found: Undoing) -> str:
     again = "" if found.start else f" Run `{mend}` first, or that sends everything again."
     return output.wrapped_text(
         f"{found.path}: back to before the compaction without a model of"
-        f" {output.minute_text(found.at or None)}. What came after it is saved as a second session:"
-        f" `claude --resume {second}`.{again}"
+        f" {output.utc_minute_text(found.at or None)}. What came after it is saved as a second"
+        f" session: `claude --resume {second}`.{again}"
     )
 
 
@@ -328,7 +328,7 @@ def backups_text(document: dict[str, Any]) -> str:
         return "There are no backups."
     lines = [
         f"{output.size_text(copy['size_bytes']):>9}  "
-        f"{output.minute_text(copy['made_at'])}  {copy['path']}"
+        f"{output.utc_minute_text(copy['made_at'])}  {copy['path']}"
         for copy in copies
     ]
     total = (

@@ -158,7 +158,7 @@ class _Surveyor:
     def close(self) -> Survey:
         """Say what was found."""
         found = self.found
-        is_undone = found.length < LOADED_WHOLE_BYTES and self._links.is_compaction_undone
+        is_undone = found.length < LOADED_WHOLE_BYTES and self._links.would_resume_undo_compaction
         found.sent = self._undone if is_undone else self._now
         found.last_mark = _mark_of_changeable_line(self._last_line) if self._last_line else None
         if self.last_name:
@@ -196,7 +196,7 @@ class _Surveyor:
     def _survey_row(self, value: dict[str, Any], line: Line, mark: Mark | None) -> None:
         found, kind = self.found, value.get("type")
         found.referenced.update(map(sys.intern, row.row_ids_referred_to(value)))
-        if row.is_boundary(value):
+        if row.is_compaction_row(value):
             self._note_boundary(value)
         self._links.read_row(value)
         is_copy = self._copies.is_copy(value)
@@ -208,10 +208,10 @@ class _Surveyor:
         elif kind == "user" and not row.is_summary(value):
             self._note_user_row(value, line, mark)
         elif kind in ("attachment", "system"):
-            self._note_pin_directive(words.users_typed_prompt(value))
+            self._note_pin_directive(words.users_prompt_unless_command(value))
             found.cleared.update(row.cleared_call_ids(value))
             for held in self._held:
-                held.drop_thoughts_from(row.first_message_without_thinking(value))
+                held.drop_thoughts_from(row.thinking_stripped_from_message_id(value))
 
     def _note_last_row(self, value: dict[str, Any], line: Line) -> None:
         """Keep the last row that others may hang on, with its line."""
@@ -220,9 +220,9 @@ class _Surveyor:
 
     def _note_boundary(self, value: dict[str, Any]) -> None:
         found = self.found
-        self._undone = self._undone if self._links.is_compaction_undone else self._now
+        self._undone = self._undone if self._links.would_resume_undo_compaction else self._now
         self._now = Conversation(self._now.segment + 1)
-        uuids, head, name = row.preserved_row_ids(value)
+        uuids, head, name = row.preserved_ids_and_ends(value)
         # What it names behind itself was written again.
         found.protected |= uuids & found.parents.keys()
         # The names between the two ends are not told, but their rows are linked.
@@ -260,9 +260,9 @@ class _Surveyor:
     def _note_user_row(self, value: dict[str, Any], line: Line, mark: Mark | None) -> None:
         ids = row.answered_call_ids(value)
         if not ids:
-            self._note_pin_directive(words.users_typed_prompt(value))
+            self._note_pin_directive(words.users_prompt_unless_command(value))
             return
-        for located in row.result_texts_with_paths(value):
+        for located in row.result_texts_with_places_in_row(value):
             self._note_result(value, located, mark)
         for result in row.main_thread_results(value):
             self._note_how_call_ended(result)
@@ -277,7 +277,7 @@ class _Surveyor:
         for calls in [held.calls for held in self._held if result.call_id in held.calls]:
             call, text = calls[result.call_id], result.text
             marks = {"is_error": result.is_error, "is_marked": result.is_marked}
-            is_users = words.may_hold_words(call.tool, text, **marks)
+            is_users = words.may_hold_users_words(call.tool, text, **marks)
             calls[call.id] = call._replace(
                 characters=len(text), is_error=result.is_error, is_users=is_users
             )

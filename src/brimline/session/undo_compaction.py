@@ -55,7 +55,7 @@ def plan_undo(path: str, home_dir: str, progress: Progress = None) -> Undoing:
     if not has_rows:
         told = f"{session} no longer has the rows from before its compaction: nothing was changed"
         raise RewriteError(told)
-    notes, _ = restore.read_notes(home_dir, find.session_id_of(session))
+    notes, _ = restore.read_notes_and_problems(home_dir, find.session_id_of(session))
     if any(note.path == session and note.after.length > boundary for note in notes):
         raise RewriteError(
             f"{session} was purged or repaired since that compaction: undo that first, with"
@@ -63,7 +63,7 @@ def plan_undo(path: str, home_dir: str, progress: Progress = None) -> Undoing:
         )
     # Rows that another mod kept hang on those before the compaction, which come along then.
     start = 0 if links.leads_back else boundary
-    second = _second_session_path(session, start, length)
+    second = _path_of_second_session_with_rest(session, start, length)
     return Undoing(session, home_dir, boundary, start, length, at, second)
 
 
@@ -81,15 +81,15 @@ def _find_boundaries(session: str, progress: Progress) -> tuple[list[tuple[int, 
         if row.is_summary(fields):
             # The client's own way: the boundary before it is not one of those.
             del found[-1:]
-        elif row.is_boundary(fields):
-            found.append((line.offset, row.timestamp_of(fields) or "", has_messages))
+        elif row.is_compaction_row(fields):
+            found.append((line.offset, row.timestamp_text_of(fields) or "", has_messages))
             has_messages = False
         has_messages |= row.is_message(fields)
         links.read_row(fields)
     return found, links
 
 
-def _second_session_path(session: str, start: int, length: int) -> str:
+def _path_of_second_session_with_rest(session: str, start: int, length: int) -> str:
     """The file of the second session, by its content."""
     with open(session, "rb") as file:
         content = disk.fingerprint_of(file.fileno(), length)
@@ -98,7 +98,7 @@ def _second_session_path(session: str, start: int, length: int) -> str:
     return f"{os.path.dirname(session)}/{name}.jsonl"
 
 
-def undo(found: Undoing, *, quiet_s: float = 1.0) -> Rewritten:
+def cut_before_compaction(found: Undoing, *, quiet_s: float = 1.0) -> Rewritten:
     """Cut the session before its compaction; what stands behind it is the second session then.
 
     Raises:
@@ -115,7 +115,7 @@ def undo(found: Undoing, *, quiet_s: float = 1.0) -> Rewritten:
 
     def verify(_new_path: str) -> None:
         if not has_second:
-            _write_second_session(found)
+            _write_rest_as_second_session(found)
 
     order = Order(found.path, found.home_dir, make_new, verify, None, quiet_s)
     try:
@@ -126,7 +126,7 @@ def undo(found: Undoing, *, quiet_s: float = 1.0) -> Rewritten:
         raise
 
 
-def _write_second_session(found: Undoing) -> None:
+def _write_rest_as_second_session(found: Undoing) -> None:
     """Put the rows into a session with an id of its own, older than the one that goes on."""
     first_id, second_id = map(find.session_id_of, (found.path, found.second))
     mark = re.compile(rb'("sessionId":\s*")' + re.escape(first_id.encode()) + b'"')

@@ -62,7 +62,7 @@ def settings_moving_compaction(project_dir: str) -> dict[str, Any]:
     return facts
 
 
-def client_notes(name: str) -> dict[str, Any]:
+def client_state_part(name: str) -> dict[str, Any]:
     """Return what the client has noted for itself under a name, such as all projects."""
     folder = paths.client_config_dir()
     # It keeps that in its configuration folder only where a variable names that.
@@ -73,7 +73,10 @@ def client_notes(name: str) -> dict[str, Any]:
 
 def is_trusted_folder(project_dir: str) -> bool:
     """Tell whether the user has told the client to trust a folder, or one that it lies in."""
-    projects, places = client_notes("projects"), (Path(project_dir), *Path(project_dir).parents)
+    projects, places = (
+        client_state_part("projects"),
+        (Path(project_dir), *Path(project_dir).parents),
+    )
     entries = [projects.get(str(place)) for place in places]
     return any(isinstance(entry, dict) and entry.get(_TRUSTED) is True for entry in entries)
 

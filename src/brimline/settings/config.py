@@ -66,7 +66,7 @@ def _fill_from_preset(config: Config, *, environment: bool) -> None:
         config.sources[key] = f"preset {name}"
     if environment:
         before = dict(config.values)
-        presets.apply_variables_of_preset(config.values, presets.preset_named(name), io.env)
+        presets.apply_preset_environment(config.values, presets.preset_or_default(name), io.env)
         changed = [key for key, value in config.values.items() if before[key] != value]
         config.sources |= dict.fromkeys(changed, "environment (the preset's own variables)")
 
@@ -142,7 +142,7 @@ def _set_or_remove_in_file(path: str, key: str, value: Any, *, project: bool) ->
         raise ConfigError(f"{path} is a link; a project's settings must be a file of its own")
     try:
         document = tomlkit.parse(_read_text_or_empty(path))
-        if not _set_or_remove(document, tomlkit.table, key.split("."), value):
+        if not _set_or_remove_toml(document, tomlkit.table, key.split("."), value):
             return False
         text = tomlkit.dumps(document)
         if project and not text.strip():
@@ -154,7 +154,9 @@ def _set_or_remove_in_file(path: str, key: str, value: Any, *, project: bool) ->
     return True
 
 
-def _set_or_remove(document: Any, new_table: Callable[[], Any], key: list[str], value: Any) -> bool:
+def _set_or_remove_toml(
+    document: Any, new_table: Callable[[], Any], key: list[str], value: Any
+) -> bool:
     """Put a value into a document, or take it out where it is None; whether that changed it."""
     *parents, name = key
     table = document
@@ -204,7 +206,7 @@ def compile_policy(home_dir: str, project_dir: str, marked: list[list[str]] | No
         "learned": _read_learned_points(home_dir),
         "marked": marked,
         "explicit": _keys_no_preset_may_change(config),
-        "preset": presets.preset_named(config.values["guard.preset"]),
+        "preset": presets.preset_or_default(config.values["guard.preset"]),
         "models": models.rows_for_hooks(config.models),
         "client": clientsettings.settings_moving_compaction(project_dir),
         "sources": sources,
@@ -212,7 +214,7 @@ def compile_policy(home_dir: str, project_dir: str, marked: list[list[str]] | No
     io.replace_file(paths.policy_file(home_dir, project_dir), json.dumps(document).encode("utf-8"))
 
 
-def refresh_policy(home_dir: str, project_dir: str) -> None:
+def recompile_policy_file_if_stale(home_dir: str, project_dir: str) -> None:
     """Compile again where a source file, or brimline itself, changed since the last time.
 
     Instruction files are not read for it: the rules' own hook does that once in a start.

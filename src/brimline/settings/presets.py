@@ -44,7 +44,7 @@ def load_presets() -> dict[str, dict[str, Any]]:
     return _read
 
 
-def preset_named(name: str) -> dict[str, Any]:
+def preset_or_default(name: str) -> dict[str, Any]:
     """The preset of that name; the default one for a name from another version."""
     found = load_presets()
     return found.get(name, found["default"])
@@ -54,7 +54,7 @@ def fill_by_preset(
     values: dict[str, Any], defaults: dict[str, Any], explicit: set[str]
 ) -> set[str]:
     """Give every setting that nobody set the value of the preset in force; returns their names."""
-    chosen = preset_named(values["guard.preset"])["settings"]
+    chosen = preset_or_default(values["guard.preset"])["settings"]
     if _has_other_unit(values, chosen, explicit):
         explicit = explicit - {"guard.tiers"}
     for preset in load_presets().values():
@@ -64,7 +64,7 @@ def fill_by_preset(
     return {key for key in chosen if key not in explicit}
 
 
-def apply_variables_of_preset(
+def apply_preset_environment(
     values: dict[str, Any], preset: dict[str, Any], read: Callable[[str], str | None]
 ) -> None:
     """Let the variables of a preset's source change settings; malformed ones change nothing."""

@@ -99,7 +99,7 @@ def _to_texts(setting: Setting, raw: Any) -> list[str]:
     raise ValueError(f"takes a list of texts{known}")
 
 
-def _to_url(_: Setting, raw: Any) -> str:
+def _to_qdrant_url(_: Setting, raw: Any) -> str:
     if isinstance(raw, str) and raw.strip().startswith(("qdrant+https://", "qdrant+http://")):
         return raw.strip()
     raise ValueError("takes an address such as qdrant+https://host/collection")
@@ -114,7 +114,7 @@ _COERCIONS: dict[str, Any] = {
     "flag": _to_flag,
     "texts": _to_texts,
     "path": _to_path,
-    "url": _to_url,
+    "url": _to_qdrant_url,
 }
 
 

@@ -39,14 +39,14 @@ _KEY = re.compile(r"(?:sha256:)?[0-9a-f]{6,64}")
 _MEMORY_HITS, _OUTPUT_HITS = 5, 10
 
 
-def answer_to_prompt(turn: Turn) -> Decision | None:
+def decision_answering_prompt(turn: Turn) -> Decision | None:
     """The answer to a prompt; None for one that is not ours, or that is for the model."""
     match = _PROMPT.fullmatch(turn.event.prompt.rstrip())
     command = next((c for c in ANSWERED if match and c.name == match[1]), None)
     if match is None or command is None:
         return None
     arguments = match[2].strip()
-    with output.with_terminal_columns(_COLUMNS):
+    with output.pretend_terminal_columns(_COLUMNS):
         text = turn.attempt(f"/brim:{command.name}", _answer_in_time, turn, command, arguments)
     if text is None:
         text = f"brimline: /brim:{command.name} failed; `brimline doctor` shows why."
@@ -92,9 +92,9 @@ def _answer_status(turn: Turn, _arguments: str, watch: Watch) -> str:
     from brimline.gauge import session_status
     from brimline.session import restore
 
-    path = find.require_transcript(turn.event.transcript)
+    path = find.checked_transcript(turn.event.transcript)
     document = session_status.read_status_document(path, turn.home, turn.policy, watch)
-    purged = restore.purged_tokens_since(turn.home, path, document["measured_at"]).total()
+    purged = restore.purged_tokens_by_call_since(turn.home, path, document["measured_at"]).total()
     return session_status.text(document, purged)
 
 
@@ -127,7 +127,7 @@ def _answer_recall(turn: Turn, arguments: str, _watch: Watch) -> str:
     from brimline.search import found_outputs
 
     if hits.is_entry_key(arguments):
-        return hits.entry_text(hits.entry_with_neighbours(turn.home, arguments))
+        return hits.neighbourhood_text(hits.entry_with_neighbours(turn.home, arguments))
     from brimline.team import together
 
     place = turn.event.cwd or os.getcwd()
@@ -157,12 +157,12 @@ def _do_checkpoint(turn: Turn, _arguments: str, _watch: Watch) -> str:
 def _answer_purge(turn: Turn, _arguments: str, watch: Watch) -> str:
     from brimline.session import purge, session_documents, session_text
 
-    path = os.path.realpath(find.require_transcript(turn.event.transcript))
+    path = os.path.realpath(find.checked_transcript(turn.event.transcript))
     planned = purge.plan_purge(path, purge.Options(), turn.home, watch)
     document = session_documents.purge_document(path, planned)
     if not planned.changes:
         return f"{session_text.purge_plan_text(document)}\nNothing to purge."
-    document["changes"] = session_documents.purged_result_documents(planned)
+    document["changes"] = session_documents.documents_of_results_to_purge(planned)
     preview = session_text.purge_preview_text(document, ["brimline", "session", "purge", path])
     return f"{preview}\nand resume it with\n  claude --resume {turn.event.session_id}"
 
@@ -181,7 +181,7 @@ def _do_pin(turn: Turn, arguments: str, _watch: Watch) -> str:
 def _do_unpin(turn: Turn, arguments: str, _watch: Watch) -> str:
     layout.refuse_newer_format(turn.home)
     if arguments in ("", pins.LAST):
-        key = pinning.key_of_last_large_result(turn)
+        key = pinning.ensure_last_large_result_is_stored(turn)
         if key is None:
             return "brimline: there is no large result yet."
     else:

@@ -17,4 +17,4 @@ def user_prompt_submit(turn: Turn) -> Decision | None:
         return None
     from brimline.slash import answer
 
-    return answer.answer_to_prompt(turn)
+    return answer.decision_answering_prompt(turn)

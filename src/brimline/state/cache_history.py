@@ -25,7 +25,7 @@ def transcripts_to_read(session_id: str | None) -> list[str]:
         SessionError: there is no such session, or it cannot be read.
     """
     if session_id is not None:
-        return [find.require_transcript(find.transcript_named(session_id))]
+        return [find.checked_transcript(find.transcript_named(session_id))]
     return find.all_transcripts()[:_RECENT_SESSIONS]
 
 
@@ -45,8 +45,8 @@ def _cache_figures_of_session(
 ) -> dict[str, Any]:
     name = find.session_id_of(path)
     lines = read_spooled_events(home_dir, name)
-    cache = caching.scan_cache(path, figures.gateway_edit_reasons(lines), progress)
-    saved, rewritten = figures.gateway_saved_and_rewritten(lines)
+    cache = caching.scan_cache(path, figures.gateway_edit_reason_by_time(lines), progress)
+    saved, rewritten = figures.most_saved_and_all_rewritten(lines)
     return {
         "session_id": name,
         **output.attr_dict(cache, "requests read_tokens written_tokens causes"),
@@ -87,7 +87,8 @@ def text(document: dict[str, Any], *, in_full: bool) -> str:
 
 def _cache_break_lines(session: dict[str, Any]) -> list[str]:
     lines = [
-        f"  {output.minute_text(each['at'])}  {each['tokens']:>9,} written again: {each['cause']}"
+        f"  {output.utc_minute_text(each['at'])}  {each['tokens']:>9,} written again:"
+        f" {each['cause']}"
         for each in session["breaks"][-_LAST_BREAKS:]
     ]
     if session["gateway_saved_tokens"]:

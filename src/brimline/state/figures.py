@@ -161,13 +161,13 @@ def figures_of_session(
     return found
 
 
-def gateway_edit_reasons(events: Iterable[Event]) -> dict[float, str]:
+def gateway_edit_reason_by_time(events: Iterable[Event]) -> dict[float, str]:
     """When a gateway edited what had been sent, and why."""
     edits = [event for event in events if event.get("event") == "Gateway" and "broke" in event]
     return {event["at"]: str(event["broke"]) for event in edits}
 
 
-def gateway_saved_and_rewritten(events: Iterable[Event]) -> tuple[int | None, int]:
+def most_saved_and_all_rewritten(events: Iterable[Event]) -> tuple[int | None, int]:
     """The most that a gateway kept out of one request, and what it had written again in all."""
     lines = [event for event in events if event.get("event") == "Gateway"]
     saved, rewritten = (
@@ -294,14 +294,16 @@ def _merge_compactions(own: list[Compaction], recorded: Iterable[Recorded]) -> l
     took_place: list[Compaction] = []
     # The same session may lie in two folders; rows without an id are each their own.
     for row in {row.uuid or number: row for number, row in enumerate(recorded)}.values():
-        compaction = _compaction_at([one for one in own if one not in took_place], row.at or 0.0)
+        compaction = _find_or_make_compaction_at(
+            [one for one in own if one not in took_place], row.at or 0.0
+        )
         _fill_compaction_from_row(compaction, row)
         took_place.append(compaction)
     took_place += [one for one in own if one.confirmed and one not in took_place]
     return sorted(took_place, key=lambda compaction: compaction.begun_at)
 
 
-def _compaction_at(own: list[Compaction], at: float) -> Compaction:
+def _find_or_make_compaction_at(own: list[Compaction], at: float) -> Compaction:
     """The compaction that a row of this time is of; a new one where hooks were told of none."""
     near = [
         compaction

@@ -127,8 +127,10 @@ def update_changed_sessions(
     for name in sorted(spooled | given.keys(), key=last_written_ns, reverse=True):
         session = _parse_line(lines.get(name)) or Session(name)
         try:
-            is_new = _update_session(home_dir, session, given.get(name, []), until, progress)
-            if is_new and _drop_forgotten_figures(session, gone.get(name, {}).get("at", 0.0)):
+            is_new = _refresh_session_if_changed(
+                home_dir, session, given.get(name, []), until, progress
+            )
+            if is_new and _keep_unforgotten_figures(session, gone.get(name, {}).get("at", 0.0)):
                 changed.append(session)
         except TimeoutError:
             notes.append("not everything that hooks recorded is in yet: run it again")
@@ -165,7 +167,7 @@ def write_session_lines(home_dir: str, changed: list[Session], until: float) -> 
         raise StateError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
-def forget(home_dir: str, session_id: str) -> None:
+def delete_line_of_session(home_dir: str, session_id: str) -> None:
     """Delete the line of one session; its folder must be gone, or it comes back.
 
     Raises:
@@ -199,7 +201,7 @@ def read_session(
     """
     lines = lines_by_session(home_dir) if lines is None else lines
     known = _parse_line(lines.get(session_id)) or Session(session_id)
-    _update_session(home_dir, known, transcripts, float("inf"), None)
+    _refresh_session_if_changed(home_dir, known, transcripts, float("inf"), None)
     return known
 
 
@@ -216,7 +218,7 @@ def occupancies_by_recent_segment(
     return segments
 
 
-def _update_session(
+def _refresh_session_if_changed(
     home_dir: str, session: Session, files: list[str], until: float, progress: Progress
 ) -> bool:
     """Take in what has changed about a session; False where nothing has.
@@ -252,7 +254,7 @@ def _update_session(
     return True
 
 
-def _drop_forgotten_figures(session: Session, since: float) -> bool:
+def _keep_unforgotten_figures(session: Session, since: float) -> bool:
     """Leave out what was forgotten; False where nothing is left of it."""
     if not since:
         return True
@@ -287,7 +289,7 @@ def _read_events_and_damage(folder: str) -> tuple[list[dict[str, Any]], int]:
     events: list[dict[str, Any]] = []
     damaged = 0
     for path in _spool_files(folder):
-        lines, unreadable = json.parse_lines(io.read_file(path))
+        lines, unreadable = json.parse_and_count_damaged(io.read_file(path))
         sound_lines = [line for line in lines if _is_timed_event(line)]
         events += sound_lines
         damaged += unreadable + len(lines) - len(sound_lines)
@@ -328,7 +330,7 @@ def _drop_old_folders(home_dir: str, session_id: str, until: float) -> None:
 
     The order is another one each time: what there was no time for today comes first some day.
     """
-    brief = tuple(itertools.chain(*table.trace_values("BRIEF")))
+    brief = tuple(itertools.chain(*table.values_in_all_traces("BRIEF")))
     lines, parent, spooled_bytes = lines_by_session(home_dir), paths.sessions_dir(home_dir), 0
     names = io.list_names(parent)
     for name in random.sample(names, len(names)):

@@ -68,12 +68,12 @@ def record_automatic_compaction(home_dir: str, state: SessionState, trigger: str
     Raises:
         OSError: it could not be written.
     """
-    before = state.last_spooled_row("PreCompact")
+    before = state.last_spooled_row_of("PreCompact")
     occupancy, now = before.get("occupancy"), time.time()
     told = (trigger, before.get("trigger"))
     if told != ("auto", "auto") or occupancy is None or abs(now - before["at"]) > _OLDEST_NOTE_S:
         return
-    used_at = max(state.last_spooled_row(name).get("at", 0.0) for name in _EVENTS_OF_USE)
+    used_at = max(state.last_spooled_row_of(name).get("at", 0.0) for name in _EVENTS_OF_USE)
     if used_at and before["at"] - used_at > _IDLE_S:
         return  # compacted not where it had to be, but before the cache expired
     sample = Sample(

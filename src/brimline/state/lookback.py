@@ -94,7 +94,7 @@ def transcripts_to_take_in(session_id: str | None) -> list[str]:
         named = [find.transcript_named(session_id)]
     else:
         named = find.files_beginning_with(paths.safe_session_id(session_id))
-    return [find.require_transcript(path) for path in named]
+    return [find.checked_transcript(path) for path in named]
 
 
 def _damage_notes(sessions: Any) -> list[str]:
@@ -142,8 +142,8 @@ def _session_row(session_id: str, figures: Figures) -> dict[str, Any]:
     return {
         "session_id": session_id,
         **output.attr_dict(figures, "project model window_tokens"),
-        "first_at": _time_text(figures.first_at),
-        "last_at": _time_text(figures.last_at),
+        "first_at": _utc_text_or_none(figures.first_at),
+        "last_at": _utc_text_or_none(figures.last_at),
         "turns": len(figures.turns),
         "requests": len(figures.occupancies),
         "peak_occupancy_tokens": max(figures.occupancies, default=None),
@@ -157,7 +157,7 @@ def _compaction_row(compaction: Compaction, session_id: str, model: str | None) 
     names = "trigger pre_tokens post_tokens summary_characters summary_source"
     return {
         "session_id": session_id,
-        "at": _time_text(compaction.at),
+        "at": _utc_text_or_none(compaction.at),
         **output.attr_dict(compaction, names),
         "messages_of_the_user": compaction.messages,
         "messages_in_summary": compaction.held,
@@ -173,10 +173,10 @@ def _compaction_row(compaction: Compaction, session_id: str, model: str | None) 
 
 
 def _with_time_text(figure: Any) -> dict[str, Any]:
-    return asdict(figure) | {"at": _time_text(figure.at)}
+    return asdict(figure) | {"at": _utc_text_or_none(figure.at)}
 
 
-def _time_text(seconds: float | None) -> str | None:
+def _utc_text_or_none(seconds: float | None) -> str | None:
     return None if seconds is None else clock.format_utc(seconds)
 
 
@@ -198,7 +198,7 @@ def _overview_text(document: dict[str, Any]) -> str:
     if shown:
         rows = [
             [
-                output.minute_text(session["last_at"]),
+                output.utc_minute_text(session["last_at"]),
                 session["session_id"][:_SHORT_ID],
                 str(session["turns"]),
                 _fullness_text(session["peak_occupancy_tokens"], session["window_tokens"]),
@@ -261,7 +261,7 @@ def _session_text(document: dict[str, Any]) -> str:
     ]
     if values := document["occupancy_tokens"]:
         rows.append(("occupancy", output.sparkline(values, document["window_tokens"])))
-    lines = [f"Session {document['session_id']}", output.name_value_lines(rows)]
+    lines = [f"Session {document['session_id']}", output.name_value_text(rows)]
     lines += [*_turn_table_lines(document["turns"]), *_notice_lines(document)]
     return "\n".join([*lines, *_compaction_table_lines(document["compactions"])])
 
@@ -272,7 +272,7 @@ def _turn_table_lines(turns: list[dict[str, Any]]) -> list[str]:
     rows = [
         [
             str(turn["number"]),
-            output.minute_text(turn["at"]),
+            output.utc_minute_text(turn["at"]),
             output.number_text(turn["occupancy_tokens"]),
             f"+{turn['growth_tokens']:,}",
             str(turn["requests"]),
@@ -291,7 +291,7 @@ def _notice_lines(document: dict[str, Any]) -> list[str]:
     notices = [(each, f"L{each['tier']} announced") for each in document["messages"]]
     notices += [(each, f"{each['tool'] or each['event']} refused") for each in document["blocks"]]
     lines = [
-        f"  {output.minute_text(each['at'])}  {what} "
+        f"  {output.utc_minute_text(each['at'])}  {what} "
         f"at {output.number_text(each['occupancy_tokens'])}"
         for each, what in notices
     ]
@@ -311,7 +311,7 @@ def _compaction_table_lines(compactions: list[dict[str, Any]]) -> list[str]:
     )
     table = output.table_text(head, list(map(_compaction_cells, shown)), right=range(3, len(head)))
     accounts = [
-        f"  {output.minute_text(each['at'])}  {each['account']}"
+        f"  {output.utc_minute_text(each['at'])}  {each['account']}"
         for each in shown
         if each["account"]
     ]
@@ -323,7 +323,7 @@ def _compaction_cells(compaction: dict[str, Any]) -> list[str]:
     skipped = len("2026-") if output.terminal_columns() < _YEAR_FITS else 0
     dollars = compaction["dollars"]
     return [
-        output.minute_text(compaction["at"])[skipped:],
+        output.utc_minute_text(compaction["at"])[skipped:],
         compaction["session_id"][:_SHORT_ID],
         output.one_line(compaction["trigger"] or "unknown", 8),
         output.number_text(compaction["pre_tokens"]),

@@ -136,7 +136,7 @@ class SessionState:
             if name in (MOD_READING, TELEMETRY) or name.startswith(COMPACTED):
                 io.remove(f"{self.folder}/{name}")
 
-    def save_telemetry(self, document: dict[str, Any]) -> None:
+    def save_telemetry_for_pollers(self, document: dict[str, Any]) -> None:
         """Put the latest figures where others can poll them."""
         head = {"session_id": self.session_id, "at": round(time.time(), 3)}
         self.save_document(TELEMETRY, head | document)
@@ -166,7 +166,7 @@ class SessionState:
         line = {"at": round(time.time(), 3), "event": event, "ms": own_ms} | fields
         json.append_line(f"{self.folder}/{_SPOOLS.get(event, SPOOL)}", line)
 
-    def last_spooled_row(self, event: str) -> dict[str, Any]:
+    def last_spooled_row_of(self, event: str) -> dict[str, Any]:
         """The latest spooled line of an event, if it is not too long ago; empty without one."""
         mark = f'"event":"{event}"'.encode()
         path = f"{self.folder}/{_SPOOLS.get(event, SPOOL)}"
@@ -176,19 +176,22 @@ class SessionState:
         except OSError:
             return {}
 
-    def moved_out_just_now(self) -> dict[str, Any]:
+    def last_moved_out_row_if_recent(self) -> dict[str, Any]:
         """What the compaction that has just been made without a model moved out; else empty.
 
         One that came to nothing is followed by a summary of the client's, which is announced.
         """
-        moved = self.last_spooled_row(MOVED_OUT)
+        moved = self.last_spooled_row_of(MOVED_OUT)
         at, now = moved.get("at", 0), time.time()
         # The line's time is rounded, so that it may be a little later than now.
-        if abs(now - at) > _OLDEST_MOVE_S or self.last_spooled_row("PreCompact").get("at", 0) >= at:
+        if (
+            abs(now - at) > _OLDEST_MOVE_S
+            or self.last_spooled_row_of("PreCompact").get("at", 0) >= at
+        ):
             return {}
         return moved
 
-    def gateway_saved_tokens(self, occupancy_tokens: int | None) -> int | None:
+    def gateway_saved_tokens_of_request(self, occupancy_tokens: int | None) -> int | None:
         """What the gateway kept out of the request that took so much; None if the last was another.
 
         The client may have compacted since, or gone on without a gateway.
@@ -210,7 +213,9 @@ class SessionState:
 
     def largest_number_after_prefix(self, mark: str) -> int | None:
         """The largest number in the names that begin with a mark; None without one."""
-        numbers = [_as_number(name[len(mark) :]) for name in self.names if name.startswith(mark)]
+        numbers = [
+            _number_or_zero(name[len(mark) :]) for name in self.names if name.startswith(mark)
+        ]
         return max(numbers, default=None)
 
     def remember_compaction(self, size: int) -> None:
@@ -229,7 +234,7 @@ class SessionState:
         spoken = {}
         for name in self.names:
             if name.startswith(_CLAIM):
-                spoken[_as_number(name[len(_CLAIM) :])] = self._read_offset_of_claim(name)
+                spoken[_number_or_zero(name[len(_CLAIM) :])] = self._read_offset_of_claim(name)
         return spoken
 
     def claim_level(self, level: int, offset: int) -> bool:
@@ -252,10 +257,12 @@ class SessionState:
 
     def _read_offset_of_claim(self, name: str) -> int:
         try:
-            return _as_number(io.read_file(f"{self.folder}/{name}", 32).decode("ascii", "replace"))
+            return _number_or_zero(
+                io.read_file(f"{self.folder}/{name}", 32).decode("ascii", "replace")
+            )
         except OSError:
             return 0
 
 
-def _as_number(text: str) -> int:
+def _number_or_zero(text: str) -> int:
     return int(text) if text.isascii() and text.isdigit() else 0

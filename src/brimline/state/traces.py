@@ -45,7 +45,9 @@ def forget(home: str, asked: Asked, *, dry_run: bool) -> dict[str, int]:
     for name in asked.sessions:
         files += forgotten.delete_folder(paths.session_dir(home, name), dry_run=dry_run)
         if not dry_run:
-            history.forget(home, name)  # after its folder, from which it would be made anew
+            history.delete_line_of_session(
+                home, name
+            )  # after its folder, from which it would be made anew
             for log in _LOGS:
                 json.blank_out_lines(f"{home}/{log}", "session", name)
     return {"files": files}

@@ -162,7 +162,7 @@ def list_blobs(home_dir: str) -> list[Blob]:
     return found
 
 
-def sidecars_and_pins(home_dir: str) -> Iterator[tuple[str, str]]:
+def digests_of_sidecars_and_pins(home_dir: str) -> Iterator[tuple[str, str]]:
     """Digest and kind (`json`, `pin`) of every file beside a blob.
 
     Raises:
@@ -220,7 +220,7 @@ def read_store_events(home_dir: str) -> Iterator[dict[str, Any]]:
     """Every line that tells what happened to a blob, as far as it can be read, oldest first."""
     for path in store_events_paths(home_dir):
         with contextlib.suppress(OSError):
-            yield from json.parse_lines(layout.read_store_file(path))[0]
+            yield from json.parse_and_count_damaged(layout.read_store_file(path))[0]
 
 
 def store_events_paths(home_dir: str) -> tuple[str, str]:
@@ -241,7 +241,7 @@ def sessions_by_key(home_dir: str) -> dict[str, dict[str, Any]]:
     return found
 
 
-def split_lines(data: bytes) -> list[bytes]:
+def split_lines_without_breaks(data: bytes) -> list[bytes]:
     """The lines of some content without their line breaks."""
     lines = data.split(b"\n")
     return lines if lines[-1] else lines[:-1]

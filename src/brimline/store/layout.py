@@ -170,7 +170,7 @@ def write_atomically(
         raise
 
 
-def store_time_ns(home_dir: str) -> int:
+def store_now_ns(home_dir: str) -> int:
     """The present in store time, in nanoseconds since 1970."""
     now = time.time_ns()
     try:
@@ -182,7 +182,7 @@ def store_time_ns(home_dir: str) -> int:
 
 def note_store_event(home_dir: str, event: str, key: str, **fields: Any) -> None:
     """Add a line to the trail; what is told has happened, so that telling may fail."""
-    at = store_time_ns(home_dir) // 1_000_000 / 1_000
+    at = store_now_ns(home_dir) // 1_000_000 / 1_000
     try:
         json.append_line(home_dir + INDEX, {"at": at, "event": event, "key": key} | fields)
     except OSError:
@@ -203,7 +203,7 @@ def mark_as_used(home_dir: str, digest: str) -> bool:
         if found.st_mode & _KIND_OF_FILE != _REGULAR:
             return False
         # A whole microsecond: some file systems keep no finer times.
-        moment = max(store_time_ns(home_dir), found.st_mtime_ns + 1_000)
+        moment = max(store_now_ns(home_dir), found.st_mtime_ns + 1_000)
         io.system.utime(path, ns=(moment, moment))
     except FileNotFoundError:
         return False

@@ -38,7 +38,7 @@ def document(
     chosen = with_pin if pinned else blobs
     if session_id is not None:
         session = find.wanted_session_id(session_id, removal.sessions_in_store(home_dir))
-        stored = removal.keys_stored_by_session(home_dir, session)
+        stored = removal.own_and_shared_keys(home_dir, session)
         chosen = [blob for blob in chosen if blob.key in {*stored.keys, *stored.shared}]
     return {
         "folder": layout.store_folder(home_dir),
@@ -89,7 +89,7 @@ def _cells_of_output(row: dict[str, Any], *, reasons: bool) -> list[str]:
         short_digits_of_key(row["key"]),
         "?" if row["bytes"] is None else output.size_text(row["bytes"]),
         f"{row['lines']:,}" if isinstance(row["lines"], int) else "?",
-        output.minute_text(row["used"]),
+        output.utc_minute_text(row["used"]),
         row["pin"].removeprefix(pins.NONE),
     ]
     if reasons:

@@ -87,7 +87,7 @@ def pin(home_dir: str, key: str, level: str = SOFT, reason: str | None = None) -
         raise StoreError(f"{level!r} is no pin level: use none, soft or hard")
     digest = layout.digest_of_key(key)
     path = layout.stored_path(home_dir, digest, "pin")
-    at = layout.store_time_ns(home_dir) // 1_000_000 / 1_000
+    at = layout.store_now_ns(home_dir) // 1_000_000 / 1_000
     if level == NONE:
         io.remove(path)
     else:
@@ -131,7 +131,7 @@ def all_pins(home_dir: str) -> dict[str, Pin]:
         StoreError: a folder cannot be read.
     """
     pins = {}
-    for digest, kind in contents.sidecars_and_pins(home_dir):
+    for digest, kind in contents.digests_of_sidecars_and_pins(home_dir):
         if kind == "pin" and (found := read_pin(home_dir, digest)):
             pins[digest] = found
     return pins
@@ -144,7 +144,7 @@ def parse_directives(text: str) -> list[Directive]:
     return [each._replace(level=each.level or SOFT) for each in directives]
 
 
-def resolve_directives(conversation: Iterable[Directive | Result]) -> Resolved:
+def pins_asked_for(conversation: Iterable[Directive | Result]) -> Resolved:
     """The pins that a conversation asks for: the user's directives and large results, in order.
 
     Of several for one result the strongest counts, of equals the last. A `last` without a result
@@ -159,19 +159,19 @@ def resolve_directives(conversation: Iterable[Directive | Result]) -> Resolved:
         if isinstance(item, Result):
             results.append(item.name)
             for directive in waiting:
-                _raise_pins(found.wanted, [item.name], directive)
+                _put_stronger_directive(found.wanted, [item.name], directive)
             waiting = []
         elif item.kind == LAST:
-            _raise_pins(found.wanted, results[-1:], item)
+            _put_stronger_directive(found.wanted, results[-1:], item)
         elif item.kind == NEXT:
             waiting.append(item)
         elif item.kind == START:
             open_ranges.append((item, len(results)))
         elif open_ranges:
             start, first = open_ranges.pop()
-            _raise_pins(found.wanted, results[first:], start)
+            _put_stronger_directive(found.wanted, results[first:], start)
     for start, first in open_ranges:
-        _raise_pins(found.gathered, results[first:], start)
+        _put_stronger_directive(found.gathered, results[first:], start)
     return found._replace(waits=bool(waiting or open_ranges))
 
 
@@ -197,7 +197,9 @@ def _directive_from_options(kind: str, options: str) -> Directive:
     )
 
 
-def _raise_pins(wanted: dict[str, Directive], names: Sequence[str], directive: Directive) -> None:
+def _put_stronger_directive(
+    wanted: dict[str, Directive], names: Sequence[str], directive: Directive
+) -> None:
     for name in names:
         before = wanted.get(name)
         if before is None or level_rank(directive.level) >= level_rank(before.level):

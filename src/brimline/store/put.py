@@ -75,7 +75,7 @@ def put(
         except (OSError, ValueError):
             pass
     if not known:
-        now_ns = layout.store_time_ns(home_dir)
+        now_ns = layout.store_now_ns(home_dir)
         layout.write_atomically(home_dir, blob, pack_blob(data), stamp_ns=now_ns, sync=is_synced)
     try:
         _write_sidecar_event_last_key(home_dir, digest, data, meta, again=known, is_last=is_last)
@@ -123,7 +123,7 @@ def _write_sidecar_event_last_key(
 ) -> None:
     """The sidecar of new content, a line in the trail, the last key."""
     key, size = layout.PREFIX + digest, len(data)
-    moment_ns = layout.store_time_ns(home_dir)
+    moment_ns = layout.store_now_ns(home_dir)
     sidecar = layout.stored_path(home_dir, digest, "json")
     if not again or not io.system.access(io.path_bytes(sidecar), 0):
         fields = {n: v[:_TEXT_LENGTH] if isinstance(v, str) else v for n, v in meta.items()}

@@ -46,7 +46,7 @@ def move_file_aside(home_dir: str, kind: str, digest: str) -> str | None:
     return aside
 
 
-def delete_blob_moved_aside(home_dir: str, digest: str, aside: str) -> bool:
+def delete_blob_aside_unless_stored_again(home_dir: str, digest: str, aside: str) -> bool:
     """Delete a blob that is aside, and what is known about it; False where it was stored again.
 
     Raises:
@@ -113,21 +113,23 @@ def forget_key(home_dir: str, key: str) -> bool:
         return found
     if is_last:
         # The file stays: its time is the one that store time must not fall behind.
-        layout.write_atomically(home_dir, last, b"", stamp_ns=layout.store_time_ns(home_dir))
+        layout.write_atomically(home_dir, last, b"", stamp_ns=layout.store_now_ns(home_dir))
     return found
 
 
 def sessions_in_store(home_dir: str) -> set[str]:
     """The sessions that left something in the store."""
     names = [line.get("session") for line in contents.read_store_events(home_dir)]
-    beside = [digest for digest, kind in contents.sidecars_and_pins(home_dir) if kind == "json"]
+    beside = [
+        digest for digest, kind in contents.digests_of_sidecars_and_pins(home_dir) if kind == "json"
+    ]
     names += [
         contents.read_sidecar(home_dir, layout.PREFIX + digest).get("session") for digest in beside
     ]
     return {str(name) for name in names if name}
 
 
-def keys_stored_by_session(home_dir: str, session: str) -> Forgotten:
+def own_and_shared_keys(home_dir: str, session: str) -> Forgotten:
     """What a session stored, by the sidecars and the trail; changes nothing.
 
     Raises:
@@ -150,7 +152,9 @@ def keys_rooms_promise(home_dir: str, but: str = "") -> set[str]:
     Raises:
         StoreError: what a room keeps cannot be read.
     """
-    return {key for kept in table.trace_values("promised_keys") for key in kept(home_dir, but)}
+    return {
+        key for kept in table.values_in_all_traces("promised_keys") for key in kept(home_dir, but)
+    }
 
 
 def forget_session(home_dir: str, session: str) -> Forgotten:
@@ -160,7 +164,7 @@ def forget_session(home_dir: str, session: str) -> Forgotten:
         StoreError: a folder cannot be read.
         OSError: something cannot be deleted or written.
     """
-    stored = keys_stored_by_session(home_dir, session)
+    stored = own_and_shared_keys(home_dir, session)
     for key in stored.keys:
         forget_key(home_dir, key)
     by_key = contents.sessions_by_key(home_dir)

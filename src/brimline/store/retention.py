@@ -177,19 +177,19 @@ def choose_removals(
     free = [blob for blob in blobs if held[blob.digest] is None]
     free.sort(key=lambda blob: _removal_sort_key(blob, holds))
     old = [blob for blob in free if _is_unpinned_and_old_enough(blob, holds, limits, now_ns)]
-    done = Outcome(left_bytes=_disk_bytes(blobs))
+    done = Outcome(left_bytes=_sum_disk_bytes(blobs))
     if limits.max_bytes is None:
         return old, done
     gone = set(old)
-    excess = done.left_bytes - _disk_bytes(old) - limits.max_bytes
+    excess = done.left_bytes - _sum_disk_bytes(old) - limits.max_bytes
     large = _choose_by_size([blob for blob in free if blob not in gone], excess)
-    done.shortfall_bytes = max(excess - _disk_bytes(large), 0)
+    done.shortfall_bytes = max(excess - _sum_disk_bytes(large), 0)
     if done.shortfall_bytes:
         done.held_bytes = _held_bytes_by_reason(blobs, held)
     return old + large, done
 
 
-def _disk_bytes(blobs: Iterable[Blob]) -> int:
+def _sum_disk_bytes(blobs: Iterable[Blob]) -> int:
     return sum(blob.disk_bytes for blob in blobs)
 
 
@@ -266,12 +266,12 @@ def _delete_unless_used(home_dir: str, seen: Blob, level: str) -> bool:
     if used or pins.level_rank(pins.pin_level_of(home_dir, seen.digest)) > pins.level_rank(level):
         contents.put_back_file_from_aside(home_dir, aside)
         return False
-    return removal.delete_blob_moved_aside(home_dir, seen.digest, aside)
+    return removal.delete_blob_aside_unless_stored_again(home_dir, seen.digest, aside)
 
 
 def _delete_lone_sidecars(home_dir: str, oldest: float) -> int:
     """Delete sidecars and pins without a blob."""
-    beside = list(contents.sidecars_and_pins(home_dir))
+    beside = list(contents.digests_of_sidecars_and_pins(home_dir))
     present = {blob.digest for blob in contents.list_blobs(home_dir)}
     lone = [layout.stored_path(home_dir, *name) for name in beside if name[0] not in present]
     return sum(removal.delete_if_older(path, oldest) for path in lone)
@@ -335,8 +335,8 @@ def files_that_may_mention_keys(home_dir: str, unreadable: list[str]) -> Iterato
         else:
             noted = home_dir + layout.CLIENTS
             unreadable.append(f"{client}: not there; if that is meant, edit {noted}")
-    passing = tuple(itertools.chain(*table.trace_values("PASSING")))
-    for folder in itertools.chain(*table.trace_values("MENTIONS")):
+    passing = tuple(itertools.chain(*table.values_in_all_traces("PASSING")))
+    for folder in itertools.chain(*table.values_in_all_traces("MENTIONS")):
         for path in _files_below(f"{home_dir}/{folder}", seen, unreadable):
             name = os.path.basename(path)
             if not name.startswith(passing) and _DATABASE not in name:

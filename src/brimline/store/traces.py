@@ -33,6 +33,6 @@ def forget(home: str, asked: Asked, *, dry_run: bool) -> dict[str, int]:
     outputs = 0
     if os.path.isdir(layout.store_folder(home)):
         for name in asked.sessions:
-            act = removal.keys_stored_by_session if dry_run else removal.forget_session
+            act = removal.own_and_shared_keys if dry_run else removal.forget_session
             outputs += len(act(home, name).keys)
     return {"outputs": outputs}

@@ -65,7 +65,7 @@ class Item(NamedTuple):
     source: str
 
 
-def vector_table() -> Table:
+def load_word_vectors() -> Table:
     """The table of vectors, without which there are no points.
 
     Raises:

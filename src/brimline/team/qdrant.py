@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 try:
     import httpx2
 except ImportError as error:
-    raise TeamError(extras.installation_hint("a team's memory needs httpx2")) from error
+    raise TeamError(extras.with_installation_hint("a team's memory needs httpx2")) from error
 
 # A write waits for its copies, one of which may have died a moment ago.
 TIMEOUT_S = 20.0
@@ -117,7 +117,7 @@ class Server:
             if unasked:
                 silent.append(unasked.pop(0))
                 request = (answers, silent[-1], method, path, body)
-                threading.Thread(target=self._ask_node, args=request, daemon=True).start()
+                threading.Thread(target=self._queue_answer, args=request, daemon=True).start()
             wait_s = self._share_s if unasked else until - time.monotonic()
             try:
                 host, told = answers.get(timeout=max(0.0, wait_s))
@@ -138,7 +138,9 @@ class Server:
             problem = told
         raise problem
 
-    def _ask_node(self, answers: SimpleQueue[tuple[str, Any]], host: str, *request: Any) -> None:
+    def _queue_answer(
+        self, answers: SimpleQueue[tuple[str, Any]], host: str, *request: Any
+    ) -> None:
         """Ask one node: a thread of its own, as one that drips its answer never times out."""
         try:
             outcome = self._fetch_result(host, *request)

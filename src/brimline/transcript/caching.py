@@ -82,7 +82,7 @@ class CacheScan:
 
     def read_row(self, fields: dict[str, Any]) -> None:
         """Look at the next row."""
-        if row.is_boundary(fields):
+        if row.is_compaction_row(fields):
             self._is_compacted = True
         kind = row.attachment_of(fields).get("type")
         if isinstance(kind, str):
@@ -92,7 +92,7 @@ class CacheScan:
             return
         self._seen.add(name or "")
         last = self._last
-        at = clock.parse_utc(row.timestamp_of(fields)) or (last.at if last else 0.0)
+        at = clock.parse_utc(row.timestamp_text_of(fields)) or (last.at if last else 0.0)
         now = _Request(*cached, at)
         self.found.requests += 1
         self.found.read_tokens += now.read_tokens

@@ -73,7 +73,7 @@ class Scan:
 
     def read_row(self, fields: dict[str, Any]) -> None:
         """Look at the next row."""
-        if row.is_boundary(fields):
+        if row.is_compaction_row(fields):
             self._note_compaction(fields)
             return
         if self.compactions and row.is_idle_compaction_notice(fields):
@@ -104,13 +104,13 @@ class Scan:
         """A boundary and the summary after it are one; old sessions have the summary only."""
         self._since = len(self.requests)
         self._message_id = None
-        summary = row.content_blocks(fields) if row.is_summary(fields) else None
+        summary = row.blocks_sent_to_model(fields) if row.is_summary(fields) else None
         length = None if summary is None else row.content_characters(summary)
         if length is not None and self._waits_for_summary:
             self.compactions[-1] = self.compactions[-1]._replace(summary_characters=length)
             self._waits_for_summary = False
             return
-        name, at = row.uuid_of(fields), clock.parse_utc(row.timestamp_of(fields))
+        name, at = row.uuid_of(fields), clock.parse_utc(row.timestamp_text_of(fields))
         name = name if name and name.isprintable() else None
         self.compactions.append(Recorded(name, at, *row.compaction_figures(fields), length))
         self._waits_for_summary = length is None
@@ -133,7 +133,7 @@ class Links:
         self._since: set[str] = set()
 
     @property
-    def is_compaction_undone(self) -> bool:
+    def would_resume_undo_compaction(self) -> bool:
         """Whether a resume undoes the last compaction, where it loads the file whole."""
         return self.is_bare and (self.leads_back or self._is_void)
 
@@ -141,10 +141,10 @@ class Links:
         """Look at the next row."""
         if row.is_sidechain(fields):
             return
-        if row.is_boundary(fields):
+        if row.is_compaction_row(fields):
             self._before |= self._since
             self._since, self.leads_back, self._is_void = set(), False, True
-            self.is_bare = not row.is_summary(fields) and not row.preserved_row_ids(fields)[0]
+            self.is_bare = not row.is_summary(fields) and not row.preserved_ids_and_ends(fields)[0]
         self._is_void &= not row.is_message(fields)
         reply, parent = row.message_id(fields), fields.get(row.PARENT_FIELD)
         names = [name for name in (reply, parent) if isinstance(name, str)]

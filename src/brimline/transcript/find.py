@@ -136,7 +136,7 @@ def all_transcripts() -> list[str]:
     return sorted(_files_but_subagents(files_beginning_with()), key=modified_at, reverse=True)
 
 
-def latest_session_of_client(first_session: str) -> str:
+def latest_session_of_client_begun_with(first_session: str) -> str:
     """The latest session of the client that began with `first_session`, maybe that one itself.
 
     What a client starts (an MCP server, for example) is told the first session only, also after
@@ -144,9 +144,11 @@ def latest_session_of_client(first_session: str) -> str:
     """
     with contextlib.suppress(SessionError):
         own = transcript_with_id(first_session)
-        others = [path for path in _newest_files_beside(own) if path != own]
+        others = [path for path in _folder_files_newest_first(own) if path != own]
         for path in others[:_MOST_LATER_FILES]:
-            if modified_at(path) >= modified_at(own) and _is_of_same_client(path, first_session):
+            if modified_at(path) >= modified_at(own) and _has_rows_of_client_begun_with(
+                path, first_session
+            ):
                 return session_id_of(path)
     return first_session
 
@@ -160,13 +162,13 @@ def transcript_it_went_on_from(path: str) -> str | None:
     mark = _mark_of_first_kept_message(path)
     if mark is None:
         return None
-    for each in _newest_files_beside(path)[:_MOST_ORIGINS]:
+    for each in _folder_files_newest_first(path)[:_MOST_ORIGINS]:
         if file_contains(each, mark) and _mark_of_first_kept_message(each) != mark:
             return each
     return None
 
 
-def _newest_files_beside(path: str) -> list[str]:
+def _folder_files_newest_first(path: str) -> list[str]:
     """The session files in the folder of one, that one too, the newest first."""
     folder = glob.escape(os.path.dirname(path))
     return sorted(glob.glob(f"{folder}/*.jsonl"), key=modified_at, reverse=True)
@@ -178,10 +180,10 @@ def _mark_of_first_kept_message(path: str) -> bytes | None:
     with contextlib.suppress(OSError):
         for fields in read.rows_of_file(path, length=_LOOK_BYTES):
             if is_behind and row.is_message(fields):
-                return row.timestamp_as_on_line(fields)
-            if row.content_blocks(fields) and not row.is_boundary(fields):
+                return row.timestamp_mark_bytes(fields)
+            if row.blocks_sent_to_model(fields) and not row.is_compaction_row(fields):
                 return None
-            is_behind = is_behind or row.is_boundary(fields)
+            is_behind = is_behind or row.is_compaction_row(fields)
     return None
 
 
@@ -196,7 +198,7 @@ def file_contains(path: str, mark: bytes) -> bool:
     return False
 
 
-def require_transcript(path: str) -> str:
+def checked_transcript(path: str) -> str:
     """Refuse a file that is something else than a session; an empty one may still become one.
 
     Returns:
@@ -231,7 +233,7 @@ def session_id_of(path: str) -> str:
     return os.path.basename(path).removesuffix(".jsonl")
 
 
-def _is_of_same_client(path: str, first_session: str) -> bool:
+def _has_rows_of_client_begun_with(path: str, first_session: str) -> bool:
     mark = row.clients_first_session_mark(first_session)
     with contextlib.suppress(OSError):
         found = json.rows_backward(path, mark, _LATER_LOOK_BYTES)

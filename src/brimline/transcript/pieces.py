@@ -94,7 +94,7 @@ class EntryReader:
         self.is_copy = self._copies.is_copy(fields)
         self.is_from_elsewhere = self._from_anywhere.is_copy(fields) and not self.is_copy
         if self.is_copy or row.is_rebuilt_by_mod(fields):
-            fields = row.without_synthetic_model(fields)
+            fields = row.row_without_synthetic_model(fields)
         if not self.is_copy:
             self._copied.clear()
             return entry_of_row(fields)
@@ -108,8 +108,8 @@ class EntryReader:
 
 def entry_of_row(fields: Any) -> Entry | None:
     """What a row means; None where it adds nothing and measures nothing."""
-    blocks = row.content_blocks(fields)
-    if row.is_boundary(fields):
+    blocks = row.blocks_sent_to_model(fields)
+    if row.is_compaction_row(fields):
         summary = row.is_summary(fields)
         found = (Piece("summary", row.content_characters(blocks)),) if summary else ()
         return Entry(found, is_boundary=True, is_summary=summary)
@@ -150,7 +150,7 @@ def _call_piece(block: dict[str, Any]) -> Piece:
         name,
         call_id=row.as_text(block.get("id")),
         file=clienttools.file_of_call(call),
-        lines=clienttools.line_range_asked_for(call) if name == "Read" else None,
+        lines=clienttools.half_open_line_range_asked_for(call) if name == "Read" else None,
     )
 
 
@@ -191,9 +191,9 @@ def _prompt_text(blocks: list[Any]) -> str | None:
 
 def _attachment_pieces(fields: Any, attachment: dict[str, Any]) -> Iterator[Piece]:
     name, rendered = row.as_text(attachment.get("type")), row.rendered_attachment(fields)
-    characters = row.text_characters(rendered)
+    characters = row.count_text_characters(rendered)
     if rendered is None and name in _SENT_UNRENDERED:
-        characters = row.text_characters(attachment.get(_SENT_UNRENDERED[name]))
+        characters = row.count_text_characters(attachment.get(_SENT_UNRENDERED[name]))
     if not characters:
         return
     if name.startswith("hook_"):

@@ -237,14 +237,14 @@ class Copies:
 
     def is_copy(self, fields: Any) -> bool:
         """Tell whether the next row has only been written again."""
-        if row.is_boundary(fields):
+        if row.is_compaction_row(fields):
             # One with a summary keeps the names of the rows that stay.
             has_copies = self.has_past and not row.is_summary(fields)
-            self.boundary_at = row.timestamp_of(fields) or "" if has_copies else ""
+            self.boundary_at = row.timestamp_text_of(fields) or "" if has_copies else ""
             return False
         if not isinstance(fields, dict) or row.is_sidechain(fields):
             return False
-        written_at = row.timestamp_of(fields)
+        written_at = row.timestamp_text_of(fields)
         if row.type_of(fields) not in _COPIED_KINDS or not written_at:
             return False
         self.has_past = True

@@ -74,7 +74,7 @@ class Result:
         self.text = content_text(block.get("content"))
         self.is_error = block.get("is_error") is True
         # Whether the client itself says that words of a person are in it.
-        self.is_marked = is_marked_with_persons_words(row)
+        self.is_marked = is_marked_as_holding_persons_words(row)
         self.copy = row.get(COPY_FIELD)
         self.record = as_object(self.copy)
 
@@ -109,7 +109,7 @@ def model_of(row: Any) -> str:
     return as_text(message_of(row).get("model"))
 
 
-def without_synthetic_model(row: dict[str, Any]) -> dict[str, Any]:
+def row_without_synthetic_model(row: dict[str, Any]) -> dict[str, Any]:
     """A row that a compaction wrote again, as it was: a reply that a mod rebuilt has no model."""
     if not is_synthetic(row):
         return row
@@ -169,9 +169,9 @@ def row_ids_referred_to(row: dict[str, Any]) -> list[str]:
     return [name for name in named if isinstance(name, str)]
 
 
-def timestamp_as_on_line(row: dict[str, Any]) -> bytes:
+def timestamp_mark_bytes(row: dict[str, Any]) -> bytes:
     """What every line has in it on which a row was written again."""
-    return f'"timestamp":"{timestamp_of(row)}"'.encode()
+    return f'"timestamp":"{timestamp_text_of(row)}"'.encode()
 
 
 def envelope_fields_of(row: dict[str, Any]) -> dict[str, Any]:
@@ -197,7 +197,7 @@ def with_message_content(row: dict[str, Any], content: list[Any]) -> dict[str, A
     return {**row, "message": {**message_of(row), "content": content}}
 
 
-def make_failed_answer_row(
+def make_failed_tool_results_row(
     row: dict[str, Any], calls: Sequence[str], text: str, uuid: str
 ) -> dict[str, Any]:
     """A row that answers calls of a reply as failed, as the client would write it.
@@ -225,7 +225,7 @@ def make_failed_answer_row(
     }
 
 
-def content_blocks(row: Any) -> list[Any]:
+def blocks_sent_to_model(row: Any) -> list[Any]:
     """The content of a main-thread message that the model is sent, a plain text as one block."""
     if not isinstance(row, dict) or row.get("isSidechain") or row.get("isApiErrorMessage"):
         return []
@@ -276,7 +276,7 @@ def text_sent_by_user(row: Any) -> str:
         return ""
     attachment = attachment_of(row)
     sent = attachment or row
-    if is_meta(sent) or not _is_from_the_user(sent.get("origin")):
+    if is_meta(sent) or not _is_origin_the_user(sent.get("origin")):
         return ""
     if attachment:
         is_prompt = attachment.get("commandMode", "prompt") == "prompt"
@@ -288,13 +288,13 @@ def text_sent_by_user(row: Any) -> str:
 def _text_of_user_row(row: dict[str, Any]) -> str:
     if row.get("type") != "user" or is_summary(row) or row.get("isVisibleInTranscriptOnly"):
         return ""
-    blocks = content_blocks(row)
+    blocks = blocks_sent_to_model(row)
     answers = any(is_block(block, "tool_result") for block in blocks)
     # Words with which the user agreed to a call stand beside its result.
-    return "" if answers and not is_marked_with_persons_words(row) else content_text(blocks)
+    return "" if answers and not is_marked_as_holding_persons_words(row) else content_text(blocks)
 
 
-def _is_from_the_user(origin: Any) -> bool:
+def _is_origin_the_user(origin: Any) -> bool:
     """Whether a message has no other sender: agents, channels and the client itself send too."""
     if not isinstance(origin, dict):
         return True
@@ -358,7 +358,7 @@ def title_of(row: dict[str, Any]) -> str:
 
 def main_thread_calls(row: Any) -> Iterator[Call]:
     """The tool calls in a row of the main thread."""
-    if isinstance(row, dict) and content_blocks(row):
+    if isinstance(row, dict) and blocks_sent_to_model(row):
         yield from any_thread_calls(row)
 
 
@@ -373,12 +373,12 @@ def main_thread_results(row: Any) -> Iterator[Result]:
     """The tool results in a row of the main thread."""
     if not isinstance(row, dict) or row.get("type") != "user":
         return
-    for block in content_blocks(row):
+    for block in blocks_sent_to_model(row):
         if is_block(block, "tool_result"):
             yield Result(row, block)
 
 
-def is_marked_with_persons_words(row: dict[str, Any]) -> bool:
+def is_marked_as_holding_persons_words(row: dict[str, Any]) -> bool:
     """Whether the client marked a result as one in which a person said something."""
     return row.get("holdsPersonsWords") is True or bool(row.get("userFeedback"))
 
@@ -405,7 +405,7 @@ def make_thinking_stripped_row(
     return envelope_fields_of(beside) | own | {"attachment": attachment}
 
 
-def first_message_without_thinking(row: dict[str, Any]) -> str | None:
+def thinking_stripped_from_message_id(row: dict[str, Any]) -> str | None:
     """The message from which on thinking before this row is not sent again; empty for all.
 
     None where the row says nothing of it.
@@ -423,7 +423,7 @@ def answered_call_ids(row: dict[str, Any]) -> list[str]:
     return [as_text(b.get("tool_use_id")) for _, b in numbered_blocks(row, "tool_result")]
 
 
-def result_texts_with_paths(
+def result_texts_with_places_in_row(
     row: dict[str, Any],
 ) -> Iterator[tuple[str, tuple[str | int, ...], str]]:
     """Every text in the results of a row: call, how to get to it in the row, text.
@@ -453,7 +453,7 @@ def compaction_figures(row: dict[str, Any]) -> tuple[str | None, int | None, int
     )
 
 
-def preserved_row_ids(row: dict[str, Any]) -> tuple[frozenset[str], str | None, str | None]:
+def preserved_ids_and_ends(row: dict[str, Any]) -> tuple[frozenset[str], str | None, str | None]:
     """What a compaction kept from before it: rows by name, and the first and last of a stretch."""
     kept = as_object(row.get("compactMetadata"))
     segment = as_object(kept.get("preservedSegment"))
@@ -487,7 +487,7 @@ def is_idle_compaction_notice(row: dict[str, Any]) -> bool:
     return row.get("type") == "system" and as_text(row.get("content")).startswith(_IDLE_NOTICES)
 
 
-def lost_thinking_text(row: Any) -> str:
+def lost_thinking_reason_text(row: Any) -> str:
     """Say which thoughts are not sent any more from a row on, and who left them out; maybe none."""
     attachment = attachment_of(row)
     kind = attachment.get("type")

@@ -75,8 +75,8 @@ class Tail:
         return any(self._take_row(row, offset) for row in reversed(json.parse_all_on_line(line)))
 
     def _take_row(self, row: Any, offset: int) -> bool:
-        if is_boundary(row):
-            self.boundary_timestamp = timestamp_of(row) or ""
+        if is_compaction_row(row):
+            self.boundary_timestamp = timestamp_text_of(row) or ""
             return True
         usage = usage_of(row)
         if usage is None:
@@ -92,11 +92,11 @@ class Tail:
             self._message_id = usage.message_id
             self.history.append(usage.prompt_tokens)
         if len(self.history) == 1:
-            self._add_reply(row, usage)
+            self._add_characters(row, usage)
         self._pending.clear()
         return False
 
-    def _add_reply(self, row: Any, usage: Usage) -> None:
+    def _add_characters(self, row: Any, usage: Usage) -> None:
         # One reply is several rows, and results of its first calls may stand between them.
         for item in self._pending:
             for later in json.parse_all_on_line(item) if isinstance(item, bytes) else (item,):
@@ -114,7 +114,7 @@ def read_tail(path: str, requests: int = 4) -> Tail:
         OSError: the file cannot be read, or is not a regular file.
     """
     tail = Tail(requests)
-    for offset, line in io.lines_backward(path):
+    for offset, line in io.lines_backward_with_offsets(path):
         if tail.take_line(line, offset):
             break
     return tail
@@ -136,7 +136,7 @@ def usage_of(row: Any) -> Usage | None:
     return Usage(row, message, prompt_tokens) if prompt_tokens > 0 else None
 
 
-def is_boundary(row: Any) -> bool:
+def is_compaction_row(row: Any) -> bool:
     """Whether nothing before this row is in the context any more."""
     if not isinstance(row, dict) or row.get("isSidechain"):
         return False
@@ -149,7 +149,7 @@ def is_summary(row: dict[str, Any]) -> bool:
     return row.get("isCompactSummary") is True
 
 
-def timestamp_of(row: dict[str, Any]) -> str | None:
+def timestamp_text_of(row: dict[str, Any]) -> str | None:
     """When the row was written, as the client spells it."""
     return as_text(row.get("timestamp")) or None
 
@@ -160,7 +160,7 @@ def characters_model_is_sent(row: Any) -> int:
         return 0
     if row.get("type") == "attachment":
         # The client keeps the rendered text of those that it sends; the others are bookkeeping.
-        return text_characters(row.get("rendered"))
+        return count_text_characters(row.get("rendered"))
     if row.get("type") not in _SPEAKERS or row.get("isVisibleInTranscriptOnly"):
         return 0
     return content_characters(message_of(row).get("content"))
@@ -185,7 +185,7 @@ def content_characters(content: Any) -> int:
     return total
 
 
-def text_characters(value: Any) -> int:
+def count_text_characters(value: Any) -> int:
     """Characters of every text inside a JSON value."""
     return sum([len(text) for text in all_texts_in(value)])
 
@@ -195,7 +195,7 @@ def _block_characters(block: dict[str, Any]) -> int:
     if kind == "text":
         return len(as_text(block.get("text")))
     if kind == "tool_use":
-        return len(as_text(block.get("name"))) + text_characters(block.get("input"))
+        return len(as_text(block.get("name"))) + count_text_characters(block.get("input"))
     if kind == "thinking":
         return len(as_text(block.get("thinking")))
     return IMAGE_CHARACTERS if kind in ("image", "document") else 0

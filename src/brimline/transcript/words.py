@@ -3,7 +3,8 @@
 The client, hooks and brimline itself write where the user's words stand, and any program can print
 what the client prints. So a message is taken without what was put around it, and an answer or a
 refusal is quoted only in the client's own shapes (`refusal_words`, `answer_words`). Who edits a
-conversation errs on the other side: whatever may be the user's stays as it is (`may_hold_words`).
+conversation errs on the other side: whatever may be the user's stays as it is
+(`may_hold_users_words`).
 """
 
 from __future__ import annotations
@@ -63,7 +64,9 @@ _SAID = "he user said:"
 _SAID_WITHIN_CHARACTERS = 600
 
 
-def may_hold_words(tool: str | None, text: str, *, is_error: bool, is_marked: bool = False) -> bool:
+def may_hold_users_words(
+    tool: str | None, text: str, *, is_error: bool, is_marked: bool = False
+) -> bool:
     """Tell whether a tool result may hold the user's words; who edits a conversation leaves it.
 
     A refusal with words, an answer, an approved plan. A request to the model has only the text, so
@@ -88,7 +91,7 @@ def users_own_message(fields: dict[str, Any]) -> str:
     return users_part_of_prompt(row.text_sent_by_user(fields))
 
 
-def users_typed_prompt(fields: dict[str, Any]) -> str:
+def users_prompt_unless_command(fields: dict[str, Any]) -> str:
     """What the user typed in a row, directives to brimline too; empty for other rows."""
     text = row.text_sent_by_user(fields).strip()
     return "" if text.startswith(_OF_CLIENT_COMMANDS) else text
