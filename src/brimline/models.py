@@ -1,9 +1,9 @@
 """What is known of each model: window, prices, who compacts it, whether its thinking is bound.
 
-    model = models.lookup("claude-opus-5-5")         # also with the user's own rows:
-    model = models.lookup(name, config.user_models(home_dir))
+    model = models.lookup_model("claude-opus-5-5")    # also with the user's own rows:
+    model = models.lookup_model(name, config.user_models(home_dir))
     model.window_tokens, model.binds_thinking, model.characters_per_token
-    model.prices_for(prompt_tokens).read                  # dollars per million tokens; None: unknown
+    model.prices_for(prompt_tokens).read              # dollars per million tokens; None: unknown
     model.is_assumed, model.label                     # an unknown `claude-opus-6-1` is "opus 5.5"
 
 `models.toml` is the table. A name is told by a family's word and a version in it; a version that no

@@ -49,7 +49,7 @@ class Killer:
             return getattr(os, name)(*arguments)
         return call
 disk.system = Killer()
-undo_compaction.undo(undo_compaction.plan_undo(*sys.argv[1:3]), quiet_s=0.01)
+undo_compaction.cut_before_compaction(undo_compaction.plan_undo(*sys.argv[1:3]), quiet_s=0.01)
 """
 
 
