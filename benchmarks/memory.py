@@ -77,7 +77,7 @@ def recall(corpus: str, folder: str, name: str, *, misses: bool) -> None:
     store = memory.open(folder)
     for path in sorted(glob.glob(f"{glob.escape(corpus)}/*.jsonl")):
         found = deep._new_session_entries(path, 0, float("inf"))[0]  # noqa: SLF001 - as it is taken in
-        store.put_entries([part for entry in found for part in deep.split_entry(entry)])
+        store.put_entries([part for entry in found for part in deep.split_entry_into_pieces(entry)])
     shares: dict[str, list[list[float]]] = {}
     for asked in json.loads(_QUESTIONS.read_text(encoding="utf-8")):
         hits = [hit.id.partition("#")[0] for hit in store.search(asked["question"], limit=40)]
@@ -160,7 +160,7 @@ def _bare(connection: Any, store: Memory, asked: str) -> None:
     ).fetchall()
     table = vectors.load_table()
     if table:
-        known = store._vectors_and_project_numbers(connection, table, EVERYWHERE)[0]  # noqa: SLF001
+        known = store._vectors_and_wanted_projects(connection, table, EVERYWHERE)[0]  # noqa: SLF001
         known.cosines_of_all(table.encode([asked])[0])
 
 

@@ -45,8 +45,8 @@ def main() -> None:
 def measure(conversations: list[Any], folder: str) -> None:
     """Say and send everything, then ask both."""
     writer, empty = (
-        hits.memory_in_folder(f"{folder}/here"),
-        hits.memory_in_folder(f"{folder}/there"),
+        hits.memory_of_data(f"{folder}/here"),
+        hits.memory_of_data(f"{folder}/there"),
     )
     for number, one in enumerate(conversations):
         writer.add(turns(one["conversation"], number))

@@ -51,16 +51,17 @@ def test_a_name_is_found_or_taken_for_the_nearest_older_one(
 def test_prices_can_depend_on_the_prompt() -> None:
     """Haiku 5.5 is five times as dear above 100,000 tokens; a cache's lifetime has its price."""
     small, large = [
-        models.lookup_model("claude-haiku-5-5").prices_for(size) for size in (100_000, 100_001)
+        models.lookup_model("claude-haiku-5-5").prices_for_prompt(size)
+        for size in (100_000, 100_001)
     ]
-    opus = models.lookup_model("claude-opus-5-5").prices_for()
+    opus = models.lookup_model("claude-opus-5-5").prices_for_prompt()
 
     assert small is not None
     assert large is not None
     assert opus is not None
     assert (small.input, large.input, large.read) == (0.10, 0.50, 0.05)
     assert (opus.write_price(300), opus.write_price(3_600), opus.read / opus.input) == (5, 8, 0.05)
-    assert models.lookup_model("gpt-9").prices_for() is None
+    assert models.lookup_model("gpt-9").prices_for_prompt() is None
 
 
 def test_every_shipped_row_is_one_that_a_user_could_write() -> None:

@@ -206,7 +206,7 @@ def test_a_table_has_its_columns_below_each_other() -> None:
 
 def test_the_last_column_is_cut_where_there_is_no_room() -> None:
     """A path at its beginning, until the columns fit exactly."""
-    with output.pretend_terminal_columns(40):
+    with output.temporary_terminal_columns(40):
         text = output.table_text((), [("a" * 10, "b" * 40)])
         path = output.table_text((), [("a" * 10, output.Path("/" + "c" * 39))])
         fits = output.table_text((), [("a" * 10, "b" * 28)])
@@ -227,20 +227,20 @@ def test_letters_that_are_twice_as_wide_take_two_columns() -> None:
 def test_texts_are_as_wide_as_where_they_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     """But never too narrow to be read; afterwards all is as it was before."""
     monkeypatch.setenv("COLUMNS", "70")
-    with output.pretend_terminal_columns(50):
+    with output.temporary_terminal_columns(50):
         assert output.terminal_columns() == 50
     assert output.terminal_columns() == 70
-    with output.pretend_terminal_columns(10):
+    with output.temporary_terminal_columns(10):
         assert output.terminal_columns() == 40
     monkeypatch.delenv("COLUMNS")
-    with output.pretend_terminal_columns(50):
+    with output.temporary_terminal_columns(50):
         pass
     assert output.terminal_columns() == 80
 
 
 def test_a_paragraph_is_wrapped_between_its_words() -> None:
     """Later lines hang; a path that is too long stays whole."""
-    with output.pretend_terminal_columns(40):
+    with output.temporary_terminal_columns(40):
         assert output.wrapped_text("word " * 9, "- ", "  ") == (
             "- word word word word word word word\n  word word"
         )

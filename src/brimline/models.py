@@ -3,7 +3,7 @@
     model = models.lookup_model("claude-opus-5-5")    # also with the user's own rows:
     model = models.lookup_model(name, config.user_models(home_dir))
     model.window_tokens, model.binds_thinking, model.characters_per_token
-    model.prices_for(prompt_tokens).read              # dollars per million tokens; None: unknown
+    model.prices_for_prompt(prompt_tokens).read       # dollars per million tokens; None: unknown
     model.is_assumed, model.label                     # an unknown `claude-opus-6-1` is "opus 5.5"
 
 `models.toml` is the table. A name is told by a family's word and a version in it; a version that no
@@ -87,7 +87,7 @@ class Model:
         """The newest model of the row, in words."""
         return " ".join([*self.row["families"][:1], *self.row["versions"][:1]])
 
-    def prices_for(self, prompt_tokens: int = 0) -> Prices | None:
+    def prices_for_prompt(self, prompt_tokens: int = 0) -> Prices | None:
         """What a prompt of this size costs; None where nobody knows."""
         above = self.row["prices_above"]
         row = above if above and prompt_tokens > above["tokens"] else self.row["prices"]

@@ -293,7 +293,7 @@ def terminal_columns() -> int:
 
 
 @contextlib.contextmanager
-def pretend_terminal_columns(columns: int) -> Iterator[None]:
+def temporary_terminal_columns(columns: int) -> Iterator[None]:
     """Make texts as wide as where they will be shown, whatever this process was started in."""
     before = os.environ.get("COLUMNS")
     os.environ["COLUMNS"] = str(columns)

@@ -40,7 +40,7 @@ def test_a_compaction_costs_its_summary_and_what_is_written_again(
 ) -> None:
     """The context from the cache, the summary as it is put out, the rest written to the cache."""
     made = compaction(**fields)
-    prices = MODEL.prices_for(made["pre_tokens"])
+    prices = MODEL.prices_for_prompt(made["pre_tokens"])
     assert prices is not None
 
     aftermath.fill_in_dollars([made])
@@ -115,7 +115,7 @@ def test_where_time_is_up_no_further_session_is_read(project_dir: str) -> None:
 
 def test_prices_are_for_a_million_tokens() -> None:
     """To the last cent of a large sum."""
-    prices = MODEL.prices_for(100_000)
+    prices = MODEL.prices_for_prompt(100_000)
     assert prices is not None
     made = compaction(rewritten_tokens=1_000_000_000)
 
@@ -128,7 +128,7 @@ def test_prices_are_for_a_million_tokens() -> None:
 def test_a_compaction_is_priced_by_the_size_of_its_context(before: int) -> None:
     """Some models are dearer above a size; what is left has the same price then."""
     model = models.lookup_model("claude-haiku-5-5")
-    prices, small = model.prices_for(before), model.prices_for()
+    prices, small = model.prices_for_prompt(before), model.prices_for_prompt()
     assert prices is not None
     assert small is not None
     made = compaction(model="claude-haiku-5-5", pre_tokens=before, summary_characters=2_850)

@@ -398,7 +398,7 @@ def test_a_thousand_million_tokens_cost_a_thousand_times_their_price(kind: str) 
     model = models.lookup_model("claude-opus-5-5")
     used = dict.fromkeys(spending.TOKENS, 0) | {kind: 1_000_000_000}
     request = spending.Request("k", 0.0, "claude-opus-5-5", **used)
-    prices = model.prices_for(request.prompt_tokens)
+    prices = model.prices_for_prompt(request.prompt_tokens)
     assert prices is not None
     by_kind = dict(
         zip(

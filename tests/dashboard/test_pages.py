@@ -69,7 +69,7 @@ def test_a_diff_has_a_style_for_each_of_its_lines_and_other_text_has_none() -> N
 )
 def test_a_shared_page_names_only_what_everybody_has(kind: str, name: str, shown: str) -> None:
     """Nothing that anybody wrote."""
-    assert pages.public_name_of(kind, name) == shown
+    assert pages.public_tool_or_event_name(kind, name) == shown
 
 
 @pytest.mark.parametrize(
@@ -285,7 +285,7 @@ def test_a_session_that_runs_is_told_by_where_it_stands_and_another_by_how_it_en
         lines.append(pages.headline_sentence_of_story(told))
 
     document = told.now.document()
-    assert lines == [wording.status_sentence(document), wording.ended_sentence(document)]
+    assert lines == [wording.status_sentence(document), wording.final_status_sentence(document)]
     assert lines[0] != lines[1]
 
 
@@ -310,7 +310,7 @@ def test_a_cost_is_at_least_that_where_replies_were_recorded_in_part(
     agents = [{"name": "a", "model": "claude-opus-4-1"}, {"name": "b", "model": "acme"}]
 
     own, shared = [
-        pages._hedge_and_redact_costs(
+        pages._hedge_cost_hide_agent_names(
             told, {"cost": cost, "subagents": [dict(each) for each in agents]}, redacted=hides
         )
         for hides in (False, True)

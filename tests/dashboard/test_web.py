@@ -688,7 +688,7 @@ def test_memory_shows_twenty_hits_of_whatever_project(
 ) -> None:
     """The first of them open; a question is at most 200 characters long."""
     entries = [Entry(f"{at}", f"The otter swims {at}", project="/p") for at in range(count)]
-    hits.memory_in_folder(home_dir).put_entries(entries)
+    hits.memory_of_data(home_dir).put_entries(entries)
     pages = web.Dashboard(home_dir)
 
     page = text_of(pages.memory_page(asked("q=+otter+")))

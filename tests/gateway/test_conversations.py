@@ -122,8 +122,8 @@ def test_what_is_no_request_of_a_conversation_passes_as_it_is(
 
     assert (passing.raw, passing.known, passing.outcome) == (raw, None, None)
     assert conversations.body_to_count(raw, {}, time.time()) == raw
-    assert not conversations.try_shortening_refused(passing, b"prompt is too long")
-    assert not conversations.try_refused_without_thinking(passing, all_of_it=True)
+    assert not conversations.shorten_refused_request(passing, b"prompt is too long")
+    assert not conversations.drop_refused_thinking(passing, all_of_it=True)
 
 
 def test_a_refused_request_is_made_shorter_once(conversations: Conversations) -> None:
@@ -135,16 +135,16 @@ def test_a_refused_request_is_made_shorter_once(conversations: Conversations) ->
     passing = conversations.prepare_request(raw_of(talk), {}, time.time())
     before = len(passing.raw)
 
-    first = conversations.try_shortening_refused(passing, told)
+    first = conversations.shorten_refused_request(passing, told)
     shorter = len(passing.raw)
-    second = conversations.try_shortening_refused(passing, told)
+    second = conversations.shorten_refused_request(passing, told)
     conversations.note_second_refusal(passing)
     talk.idle(1)
     later = conversations.prepare_request(raw_of(talk), {}, time.time())
 
     assert (first, second) == (True, False)
     assert shorter < 0.6 * before
-    assert not conversations.try_shortening_refused(later, told)
+    assert not conversations.shorten_refused_request(later, told)
 
 
 def test_counting_the_tokens_of_a_request_keeps_nothing_of_it(
@@ -443,7 +443,7 @@ def test_a_request_that_was_refused_is_not_made_shorter_where_nothing_is_known_o
     conversations.note_second_refusal(passing)
     conversations.note_answer(passing, COUNTED, dropped_thinking=True)
 
-    assert not conversations._try_replacing_refused(
+    assert not conversations._replace_refused_request(
         passing, lambda _: pytest.fail("nothing is known")
     )
     assert conversations._bound == set()
@@ -470,7 +470,7 @@ def test_a_model_that_refused_its_thinking_is_known_for_it(
     """Also after a restart."""
     passing = conversations.prepare_request(raw_of(bulky()), _session(1), time.time())
 
-    conversations.try_refused_without_thinking(passing, all_of_it=True)
+    conversations.drop_refused_thinking(passing, all_of_it=True)
 
     with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
         assert sticky.models_binding_thinking() == {passing.model}
@@ -563,7 +563,7 @@ def test_a_refusal_of_thinking_leaves_out_only_what_our_edits_made_invalid(
     edited = conversations.prepare_request(raw_of(bulky()), _session(2), time.time())
 
     told = [
-        conversations.try_refused_without_thinking(passing, all_of_it=all_of_it)
+        conversations.drop_refused_thinking(passing, all_of_it=all_of_it)
         for passing in (plain, edited)
         for all_of_it in (False, True)
     ]

@@ -232,7 +232,7 @@ def test_a_gateway_ends_with_its_lifeline() -> None:
 
     async def wait() -> bool:
         loop = asyncio.get_running_loop()
-        loop.add_reader(reading, serving._stop_server_as_lifeline_has_ended, server, reading)
+        loop.add_reader(reading, serving._on_lifeline_end_stop_server, server, reading)
         before = server.should_exit
         os.close(writing)
         while not server.should_exit:  # noqa: ASYNC110 - nothing tells when

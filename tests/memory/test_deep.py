@@ -340,7 +340,7 @@ def test_housekeeping_reads_as_far_as_time_allows(home_dir: str, project_dir: st
     while deep.index_sources(home_dir, project_dir, until=0.0).added:
         steps += 1
     assert steps > 2
-    assert len(hits.memory_in_folder(home_dir).search("condor", 50)) == 12
+    assert len(hits.memory_of_data(home_dir).search("condor", 50)) == 12
 
 
 def test_a_damaged_search_is_made_again_from_its_sources(
@@ -423,7 +423,7 @@ def test_the_index_is_given_where_the_client_has_no_memory_of_its_own(
 )
 def test_a_text_is_parted_where_paragraphs_end(text: str, sizes: list[int]) -> None:
     """Into at most twelve parts; the first keeps its name, the others are numbered."""
-    parts = list(deep.split_entry(Entry("x", text)))
+    parts = list(deep.split_entry_into_pieces(Entry("x", text)))
 
     assert [len(part.text) for part in parts] == sizes
     assert [part.ref for part in parts] == ["x", *[f"x#{n}" for n in range(2, 13)]][: len(sizes)]
@@ -521,7 +521,7 @@ def test_a_note_is_as_old_as_it_says(home_dir: str, project_dir: str) -> None:
 
     deep.index_sources(home_dir, project_dir)
 
-    rows = hits.memory_in_folder(home_dir).run_on_database(
+    rows = hits.memory_of_data(home_dir).run_on_database(
         lambda base: base.execute("SELECT ref, source, session, at FROM entries").fetchall()
     )
     assert [row[:3] for row in rows] == [(f"note:{SESSION}:{note}", "note", f"{SESSION}/notes")]
@@ -549,7 +549,7 @@ def test_entries_taken_in_without_the_table_of_meanings_get_theirs_with_it(
     """The next time that there is time for it."""
     talked(project_dir)
     deep.index_sources(home_dir, project_dir)
-    memory = hits.memory_in_folder(home_dir)
+    memory = hits.memory_of_data(home_dir)
 
     def lacking(until: float) -> int:
         memory.run_on_database(lambda base: base.execute("UPDATE entries SET has_vector = 0"))
@@ -575,7 +575,7 @@ def test_what_was_said_between_calls_is_joined_up_to_a_parts_size(
     deep.index_sources(home_dir, project_dir)
 
     asked = "SELECT text, before FROM entries WHERE source = 'step'"
-    rows = hits.memory_in_folder(home_dir).run_on_database(
+    rows = hits.memory_of_data(home_dir).run_on_database(
         lambda base: base.execute(asked).fetchall()
     )
     assert len(rows) == texts
@@ -598,7 +598,7 @@ def test_a_topic_is_taken_in_when_it_changes_and_out_when_it_is_gone(
     asked = "SELECT ref, project, text, source FROM entries ORDER BY id"
 
     def rows() -> list[Any]:
-        found: list[Any] = hits.memory_in_folder(home_dir).run_on_database(
+        found: list[Any] = hits.memory_of_data(home_dir).run_on_database(
             lambda base: base.execute(asked).fetchall()
         )
         return found
@@ -621,7 +621,7 @@ def test_a_topic_is_taken_in_when_it_changes_and_out_when_it_is_gone(
     deep.reindex_topic(home_dir, project_dir, str(here / "deploys.md"))
     assert [row[0] for row in rows()] == [str(other / "deploys.md")]
     assert "deploys.md" not in str(
-        hits.memory_in_folder(home_dir).run_on_database(
+        hits.memory_of_data(home_dir).run_on_database(
             lambda base: base.execute(
                 "SELECT name FROM facts WHERE name = ?", (f"file:{here / 'deploys.md'}",)
             ).fetchall()
@@ -639,7 +639,7 @@ def test_what_changed_last_is_read_first(home_dir: str, project_dir: str) -> Non
     deep.index_sources(home_dir, project_dir)
 
     asked = "SELECT text FROM entries ORDER BY id"
-    rows = hits.memory_in_folder(home_dir).run_on_database(
+    rows = hits.memory_of_data(home_dir).run_on_database(
         lambda base: base.execute(asked).fetchall()
     )
     assert rows == [("Wish 1",), ("Wish 2",), ("Wish 3",)]

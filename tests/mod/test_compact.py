@@ -40,7 +40,7 @@ def ask(home_dir: str) -> Ask:
 
     def asked(talk: Conversation, inside: str = "balanced", **fields: Any) -> dict[str, Any]:
         values = default_values() | {"compaction.inside": inside}
-        return compact.store_and_replace_cold(talk.request(**fields), home_dir, values)[0]
+        return compact.store_cold_and_answer(talk.request(**fields), home_dir, values)[0]
 
     return asked
 
@@ -66,7 +66,7 @@ def test_what_the_user_keeps_in_the_window_stays_in_it(talk: Conversation, home_
         "offload.never": ["make test", "*.sql"],
     }
 
-    answer, _ = compact.store_and_replace_cold(talk.request(), home_dir, values)
+    answer, _ = compact.store_cold_and_answer(talk.request(), home_dir, values)
 
     assert set(answer["results"]) == {call}
 
@@ -333,8 +333,8 @@ def test_an_image_is_found_wherever_a_tool_answers_with_it(result: Any, image: s
 def test_what_goes_is_told_with_the_tokens_that_it_frees(talk: Conversation, home_dir: str) -> None:
     """A result's less those of its line; where nothing goes, none."""
     values = default_values() | {"compaction.inside": "balanced"}
-    answer, freed = compact.store_and_replace_cold(talk.request(), home_dir, values)
-    passed = compact.store_and_replace_cold(
+    answer, freed = compact.store_cold_and_answer(talk.request(), home_dir, values)
+    passed = compact.store_cold_and_answer(
         talk.request(), home_dir, values | {"compaction.inside": "off"}
     )
 
@@ -354,7 +354,7 @@ def test_what_is_freed_is_what_the_conversation_takes_less(
     talk.say("assistant", "")
     before = compact.read_conversation(talk.messages)
 
-    answer, freed = compact.store_and_replace_cold(talk.request(), home_dir, values)
+    answer, freed = compact.store_cold_and_answer(talk.request(), home_dir, values)
 
     for entry in talk.messages:
         for use in entry["toolUses"]:
@@ -385,7 +385,7 @@ def test_where_nothing_can_be_stored_the_reason_is_passed_on(
     (world / "file").write_bytes(b"")
     values = default_values() | {"compaction.inside": "balanced"}
     for _ in range(2):
-        answer, freed = compact.store_and_replace_cold(talk.request(), str(world / "file"), values)
+        answer, freed = compact.store_cold_and_answer(talk.request(), str(world / "file"), values)
         assert list(answer) == ["pass"]
         assert answer["pass"].startswith("the originals could not be stored: ")
         assert freed == 0

@@ -212,7 +212,7 @@ def test_hits_are_bulk_from_a_thousand_on(hits: int, *, is_bulk: bool) -> None:
 )
 def test_a_reference_says_how_many_lines_its_file_has(reference: str, lines: int) -> None:
     """Else it has as many as are stored."""
-    assert tool_results.count_file_lines_told_by_reference(reference, 12) == lines
+    assert tool_results.file_line_total_in_reference(reference, 12) == lines
 
 
 FILE = {"filePath": "/p/a.py", "content": "a\nb", "numLines": 2, "startLine": 5, "totalLines": 9}

@@ -36,7 +36,7 @@ class Opened:
     def __call__(self, path: Path, data: bytes) -> int:
         """A descriptor of a file with these bytes."""
         path.write_bytes(data)
-        self.descriptors.append(disk.open_descriptor(str(path)))
+        self.descriptors.append(disk.open_read_descriptor(str(path)))
         return self.descriptors[-1]
 
 
@@ -235,10 +235,10 @@ def test_a_second_name_is_given_where_the_system_can(
 ) -> None:
     """One that cannot is no trouble; any other refusal is."""
     path.write_text("x")
-    disk.hard_link_unless_unsupported(str(path), str(world / "second"))
+    disk.hard_link_ignore_unsupported(str(path), str(world / "second"))
     assert (world / "second").samefile(path)
     with pytest.raises(FileExistsError):
-        disk.hard_link_unless_unsupported(str(path), str(world / "second"))
+        disk.hard_link_ignore_unsupported(str(path), str(world / "second"))
 
     class Refusing:
         """A file system without second names."""
@@ -249,7 +249,7 @@ def test_a_second_name_is_given_where_the_system_can(
             raise OSError(number, "no")
 
     monkeypatch.setattr(disk, "system", Refusing)
-    disk.hard_link_unless_unsupported(str(path), str(world / "third"))
+    disk.hard_link_ignore_unsupported(str(path), str(world / "third"))
     assert not (world / "third").exists()
 
 

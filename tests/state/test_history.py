@@ -19,7 +19,7 @@ import pytest
 from brimline.errors import StateError
 from brimline.fast import io, paths
 from brimline.fast.json import dumps
-from brimline.gauge.forecast import count_and_log_speed_by_model_generation
+from brimline.gauge.forecast import mean_log_speed_by_generation
 from brimline.state import forgotten, history
 from brimline.state.history import Session
 from brimline.state.session import SessionState
@@ -143,10 +143,7 @@ def test_growth_comes_as_segments_of_recent_sessions(home_dir: str) -> None:
         (50_000, 1),
     ]
     assert found[1][0] == "claude-opus-4-5"
-    assert (
-        count_and_log_speed_by_model_generation([("4.5", tokens) for _, tokens in found])["4.5"][0]
-        == 1
-    )
+    assert mean_log_speed_by_generation([("4.5", tokens) for _, tokens in found])["4.5"][0] == 1
     assert len(history.occupancies_by_recent_segment(home_dir, most_requests=1)) == 1
 
 

@@ -248,11 +248,11 @@ def test_the_last_line_of_an_event_is_found(home_dir: str) -> None:
         12,
     )
     assert state.last_spooled_row_of("Missing") == {}
-    assert state.last_moved_out_row_if_recent() == {}
+    assert state.recent_cold_compaction_row() == {}
     state.spool_event("MovedOut", {"results": 4})
-    assert state.last_moved_out_row_if_recent()["results"] == 4
+    assert state.recent_cold_compaction_row()["results"] == 4
     state.spool_event("MovedOut", {"results": 5, "at": 1_000.0})
-    assert state.last_moved_out_row_if_recent() == {}
+    assert state.recent_cold_compaction_row() == {}
 
 
 def test_a_session_is_switched_off_and_on(home_dir: str) -> None:
@@ -307,7 +307,7 @@ def test_what_was_moved_out_just_now_is_known_for_ten_minutes(
     if announced_s is not None:
         state.spool_event("PreCompact", {"at": now + announced_s})
 
-    moved = state.last_moved_out_row_if_recent()
+    moved = state.recent_cold_compaction_row()
 
     assert moved.get("results") == (3 if is_told else None)
     assert bool(moved) is is_told

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from brimline.errors import StoreError
 from brimline.store import layout, pins
-from brimline.store.pins import Directive, Result, parse_directives, pins_asked_for
+from brimline.store.pins import Directive, Result, parse_directives, pins_asked_in_conversation
 
 from .shelves import golden, stored, text
 
@@ -61,7 +61,7 @@ def test_a_conversation_pins_what_its_directives_mean(row: dict[str, Any]) -> No
     for number, part in enumerate(row["conversation"].split("'")):
         items += parse_directives(part) if number % 2 else map(Result, part.split())
 
-    found = pins_asked_for(items).wanted
+    found = pins_asked_in_conversation(items).wanted
 
     assert {name: f"{one.level} {one.reason}" for name, one in found.items()} == row["wanted"]
 
@@ -71,7 +71,7 @@ def test_no_conversation_is_an_error(parts: list[list[Directive | Result]]) -> N
     """What users write is free text; only results are pinned."""
     conversation = [item for part in parts for item in part]
     names = {item.name for item in conversation if isinstance(item, Result)}
-    found = pins_asked_for(conversation)
+    found = pins_asked_in_conversation(conversation)
 
     assert found.wanted.keys() | found.gathered.keys() <= names
     assert not found.gathered or found.waits
@@ -104,11 +104,11 @@ def test_a_conversation_waits_for_what_was_announced() -> None:
     """A result that is to come, or the end of a range; both, or one of them."""
     begin, following = Directive("start", "soft", None), Directive("next", "soft", None)
 
-    assert pins_asked_for([]).waits is False
-    assert pins_asked_for([begin]).waits is True
-    assert pins_asked_for([following]).waits is True
-    assert pins_asked_for([following, Result("a")]).waits is False
-    assert pins_asked_for([begin, Directive("end", "soft", None)]).waits is False
+    assert pins_asked_in_conversation([]).waits is False
+    assert pins_asked_in_conversation([begin]).waits is True
+    assert pins_asked_in_conversation([following]).waits is True
+    assert pins_asked_in_conversation([following, Result("a")]).waits is False
+    assert pins_asked_in_conversation([begin, Directive("end", "soft", None)]).waits is False
 
 
 def test_a_pin_that_cannot_be_read_holds(home_dir: str) -> None:

@@ -454,7 +454,7 @@ def test_what_is_no_blob_by_its_name_is_not_listed(home_dir: str) -> None:
     beside = Path(layout.store_folder(home_dir), "meta", keys[0][7:9])
     for name in ("0" * 62 + ".txt", "0" * 61 + ".json", "x" + "0" * 62 + ".pin"):
         (beside / name).write_text("x")
-    assert sorted(contents.digests_of_sidecars_and_pins(home_dir)) == [
+    assert sorted(contents.digest_and_kind_beside_blobs(home_dir)) == [
         (key[7:], "json") for key in keys
     ]
 

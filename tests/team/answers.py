@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 DONE = (200, {"result": {"status": "completed"}})
 MADE = {
-    "config": {"params": points.points_schema(points.load_word_vectors())},
+    "config": {"params": points.points_schema(points.load_vector_table())},
     "payload_schema": {name: {} for name in points.INDEXED},
 }
 READY = (200, {"result": MADE})
@@ -41,14 +41,14 @@ def queue_for(home_dir: str, server: Answering, author: str = "mia") -> Queue:
 def say(home_dir: str, *texts: str) -> None:
     """Entries of one session."""
     entries = [Entry(f"/f/{text}", text, "s1", 5.0, "user", "/gone/shop") for text in texts]
-    hits.memory_in_folder(home_dir).put_entries(entries)
+    hits.memory_of_data(home_dir).put_entries(entries)
 
 
 def states(home_dir: str) -> dict[str, str]:
     """The points on the list."""
     asked = "SELECT point, state FROM shared WHERE server = 'team'"
     return dict(
-        hits.memory_in_folder(home_dir).run_on_database(lambda base: base.execute(asked).fetchall())
+        hits.memory_of_data(home_dir).run_on_database(lambda base: base.execute(asked).fetchall())
     )
 
 

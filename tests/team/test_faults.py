@@ -203,7 +203,7 @@ def test_entries_of_a_megabyte_pass_both_ways(anna: Homes, node: Node, collectio
     """Their beginning is shared; one that somebody else left there is cut."""
     anna.join("anna", f"qdrant+http://{node.host}/{collection}")
     long = {"id": "long", "text": "walrus " * 150_000, "project": os.getcwd()}
-    hits.memory_in_folder(paths.home()).add([long])
+    hits.memory_of_data(paths.home()).add([long])
     assert anna.sync()["waiting"] == 0
     payload: dict[str, Any] = {
         "text": "\x1b[2Jgiant " + "otter " * 200_000,
@@ -211,7 +211,7 @@ def test_entries_of_a_megabyte_pass_both_ways(anna: Homes, node: Node, collectio
         "previous": "",
     }
     payload |= {"project": "importer", "session": "s", "at": 1.0, "source": ""}
-    vectors = points.points_schema(points.load_word_vectors())["vectors"]
+    vectors = points.points_schema(points.load_vector_table())["vectors"]
     vector = {name: [0.1] * one["size"] for name, one in vectors.items()}
     point = {"id": 1, "vector": vector, "payload": payload}
     node.ask(f"/collections/{collection}/points?wait=true", {"points": [point]}, "PUT")
@@ -228,7 +228,7 @@ def test_points_that_are_not_ours_spoil_nothing(anna: Homes, node: Node, collect
     """Without what ours have, or with texts and times that are none: they are left out."""
     anna.join("anna", f"qdrant+http://{node.host}/{collection}")
     anna.sync()
-    vectors = points.points_schema(points.load_word_vectors())["vectors"]
+    vectors = points.points_schema(points.load_vector_table())["vectors"]
     vector = {name: [0.1] * one["size"] for name, one in vectors.items()}
     labels: dict[str, Any] = {
         "previous": "",
@@ -285,7 +285,7 @@ def test_a_sync_that_is_killed_goes_on_and_leaves_nothing_unknown(
     for group in ("kept", "gone"):
         texts = [f"{group} {number} of the walruses" for number in range(300)]
         entries = [{"id": text, "text": text, "group": group, "project": project} for text in texts]
-        hits.memory_in_folder(paths.home()).add(entries)
+        hits.memory_of_data(paths.home()).add(entries)
     processes.append(subprocess.Popen([*PROGRAM, "memory", "sync"], cwd=project))
     until = time.monotonic() + 60
     while not node.has_points(collection):
@@ -490,7 +490,7 @@ def test_indexes_in_another_shape_are_told(
     anna: Homes, fake: Callable[[int, dict[str, str], bytes], str]
 ) -> None:
     """A list, where Qdrant has names."""
-    params = points.points_schema(points.load_word_vectors())
+    params = points.points_schema(points.load_vector_table())
     told = {"result": {"config": {"params": params}, "payload_schema": ["home"]}}
     anna.join("anna", f"qdrant+http://{fake(200, {}, json.dumps(told).encode())}/memory")
     assert "something else than was asked" in anna("memory", "sync").err

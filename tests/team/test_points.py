@@ -40,7 +40,7 @@ def answered(*scores: float, **fields: Any) -> list[Any]:
 
 def weights(text: str, before: str = "", of: str = points.WORDS) -> dict[int, float]:
     """What the words of a text weigh, by their numbers."""
-    (point,) = points.to_points([item(text, before)], points.load_word_vectors(), HOME)
+    (point,) = points.to_points([item(text, before)], points.load_vector_table(), HOME)
     sparse = point["vector"][of]
     return dict(zip(sparse["indices"], sparse["values"], strict=True))
 
@@ -67,7 +67,7 @@ def test_words_of_the_entry_before_weigh_only_in_the_pair() -> None:
 
 def test_a_point_has_what_is_common_and_not_the_text_before_it() -> None:
     """That is in a point of its own."""
-    (point,) = points.to_points([item("otter", "beaver")], points.load_word_vectors(), HOME)
+    (point,) = points.to_points([item("otter", "beaver")], points.load_vector_table(), HOME)
 
     assert point["id"] == "id"
     assert point["payload"] == {
@@ -79,7 +79,7 @@ def test_a_point_has_what_is_common_and_not_the_text_before_it() -> None:
         "source": "user",
         **HOME,
     }
-    assert set(point["vector"]) == {points.vector_name(points.load_word_vectors()), "words", "pair"}
+    assert set(point["vector"]) == {points.vector_name(points.load_vector_table()), "words", "pair"}
 
 
 def test_the_same_words_are_one_point_in_a_home_and_another_in_each_other() -> None:
@@ -96,7 +96,7 @@ def test_the_same_words_are_one_point_in_a_home_and_another_in_each_other() -> N
 
 def test_what_is_asked_leaves_out_ones_own_and_other_projects() -> None:
     """By meaning, by pairs and by words; each word counts alike. Only one answer has the texts."""
-    table = points.load_word_vectors()
+    table = points.load_vector_table()
     meaning, pair, words = points.make_searches("the otter plan", table, "h1", "p1")
     everywhere = points.make_searches("the otter plan", table, "h1", None)
     (wordless,) = points.make_searches("…", table, "h1", None)
@@ -196,14 +196,14 @@ def test_a_teammates_hit_has_a_number_that_none_here_has() -> None:
 def test_figures_of_a_point_have_five_digits_behind_the_point() -> None:
     """Of its vector and of its words."""
     (point,) = points.to_points(
-        [item("otter beaver otter", "elk")], points.load_word_vectors(), HOME
+        [item("otter beaver otter", "elk")], points.load_vector_table(), HOME
     )
-    meaning = point["vector"][points.vector_name(points.load_word_vectors())]
+    meaning = point["vector"][points.vector_name(points.load_vector_table())]
     figures = [*meaning, *point["vector"]["words"]["values"], *point["vector"]["pair"]["values"]]
 
     assert figures == [round(figure, 5) for figure in figures]
     assert figures != [round(figure, 4) for figure in figures]
-    assert points.points_schema(points.load_word_vectors())["sparse_vectors"] == {
+    assert points.points_schema(points.load_vector_table())["sparse_vectors"] == {
         "words": {"modifier": "idf"},
         "pair": {"modifier": "idf"},
     }
@@ -214,7 +214,7 @@ def test_without_a_table_of_vectors_nothing_is_shared(monkeypatch: pytest.Monkey
     monkeypatch.setattr(vectors, "load_table", lambda: None)
 
     with pytest.raises(TeamError, match="a team's memory is searched by meaning: by words"):
-        points.load_word_vectors()
+        points.load_vector_table()
 
 
 @pytest.mark.parametrize("name", ["session", "project"])

@@ -89,7 +89,7 @@ def test_a_collection_fits_that_was_made_for_the_same_model(
     sparse: Any, is_own: bool, fits: bool
 ) -> None:
     """Another one is named, and left as it is."""
-    name = points.vector_name(points.load_word_vectors()) if is_own else "meaning-other"
+    name = points.vector_name(points.load_vector_table()) if is_own else "meaning-other"
     if fits:
         queue.check_collection(made_with(sparse, name), PLACE)
     else:
@@ -102,7 +102,7 @@ def test_a_missing_collection_is_made_and_its_fields_are_indexed(
     answering: Callable[..., Answering],
 ) -> None:
     """With as many copies as the address says; an index that is there is not made again."""
-    params = points.points_schema(points.load_word_vectors())
+    params = points.points_schema(points.load_vector_table())
     made = {"config": {"params": params}, "payload_schema": {"home": {}, "author": {}}}
     done = (200, {"result": True})
     server = answering((404, {}), done, (200, {"result": made}), done, done)
@@ -159,7 +159,7 @@ def test_what_is_new_is_sent_and_then_waits_no_more(
     assert all(states(home_dir).values())
     assert queue_for(home_dir, server, "ben").find_waiting().total == 2
     labels = "SELECT name, value FROM facts WHERE name GLOB 'label:*'"
-    kept = hits.memory_in_folder(home_dir).run_on_database(
+    kept = hits.memory_of_data(home_dir).run_on_database(
         lambda base: base.execute(labels).fetchall()
     )
     assert kept == [("label:/gone/shop", "shop")]
@@ -187,7 +187,7 @@ def test_what_is_gone_here_is_deleted_there_first(
     server = answering(DONE, DONE, DONE)
     own = queue_for(home_dir, server)
     own.drain(own.find_waiting())
-    hits.memory_in_folder(home_dir).put_entries(
+    hits.memory_of_data(home_dir).put_entries(
         [Entry("/f/elk", "walrus", "s1", 5.0, "user", "/gone/shop")]
     )
     waiting = own.find_waiting()
@@ -251,9 +251,7 @@ def test_what_is_gone_here_and_was_not_found_there_is_deleted_all_the_same(
     first = queue_for(home_dir, answering(DONE))
     (own,) = first.find_waiting().sends
     first.drain(first.find_waiting())
-    hits.memory_in_folder(home_dir).run_on_database(
-        lambda base: base.execute("DELETE FROM entries")
-    )
+    hits.memory_of_data(home_dir).run_on_database(lambda base: base.execute("DELETE FROM entries"))
 
     waiting = queue_for(home_dir, answering(READY, counted(0), listed())).compare_with_server()
 
@@ -265,7 +263,7 @@ def test_a_folder_that_is_gone_is_called_what_it_was_called(
     home_dir: str, answering: Callable[..., Answering]
 ) -> None:
     """The path of a topic's file stays here, and a text is not endless."""
-    memory = hits.memory_in_folder(home_dir)
+    memory = hits.memory_of_data(home_dir)
     memory.put_entries(
         [Entry("/m/topic.md", "x" * 20_001, "/m/topic.md", 1.0, "topic", "/gone/shop")]
     )
@@ -304,7 +302,7 @@ def test_a_collection_that_somebody_else_makes_at_the_same_time_is_used(
 ) -> None:
     """Any other refusal is told."""
     ready = {
-        "config": {"params": points.points_schema(points.load_word_vectors())},
+        "config": {"params": points.points_schema(points.load_vector_table())},
         "payload_schema": {name: {} for name in points.INDEXED},
     }
     coming: list[tuple[int, Any]] = [
@@ -398,9 +396,7 @@ def test_more_than_one_batch_is_sent_and_counted(
     own = queue_for(home_dir, answering(DONE, DONE, DONE, DONE))
     steps: list[int] = []
     sent = own.drain(own.find_waiting(), progress=steps.append)
-    hits.memory_in_folder(home_dir).run_on_database(
-        lambda base: base.execute("DELETE FROM entries")
-    )
+    hits.memory_of_data(home_dir).run_on_database(lambda base: base.execute("DELETE FROM entries"))
     deleted = own.drain(own.find_waiting(), progress=steps.append)
 
     assert (sent["sent"], sent["waiting"]) == (65, 0)

@@ -23,7 +23,7 @@ _PAUSE_S = 0.05
 
 def write(count: int, deadline_s: float) -> dict[str, int]:
     """Say something and send it, again and again, until nothing waits."""
-    home, memory = paths.home(), hits.memory_in_folder(paths.home())
+    home, memory = paths.home(), hits.memory_of_data(paths.home())
     queue = together.open_queue(home, os.getcwd())
     assert queue is not None
     until = time.monotonic() + deadline_s
@@ -45,7 +45,7 @@ def write(count: int, deadline_s: float) -> dict[str, int]:
 
 def search(deadline_s: float) -> dict[str, object]:
     """Ask until the input ends; how often the answer came from here alone, or late."""
-    together.WAIT_S, memory = 30.0, hits.memory_in_folder(paths.home())
+    together.WAIT_S, memory = 30.0, hits.memory_of_data(paths.home())
     until = time.monotonic() + deadline_s
     problems, times, most = [], [], 0
     while time.monotonic() < until and not os.path.exists(f"{paths.home()}/stop"):

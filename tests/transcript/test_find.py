@@ -88,12 +88,12 @@ def test_after_clear_it_is_the_latest_naming_the_first(
     build("first", 10, began_with="first")
     build("other", 20, began_with="other")
     build("old", 5, began_with="first")
-    assert find.latest_session_of_client_begun_with("first") == "first"
+    assert find.session_id_after_clears("first") == "first"
     build("second", 20, began_with="first")
     build("third", 30, began_with="first")
     build("other", 40, began_with="other")
 
-    assert find.latest_session_of_client_begun_with("first") == "third"
+    assert find.session_id_after_clears("first") == "third"
 
 
 def test_torn_and_foreign_rows_name_nothing(build: Callable[..., SessionBuilder]) -> None:
@@ -103,7 +103,7 @@ def test_torn_and_foreign_rows_name_nothing(build: Callable[..., SessionBuilder]
     other.raw('"session_id":"first"\n["session_id":"first"\n{"a":{"session_id":"first"}}\n{"sess')
     os.utime(other.path, (30, 30))
 
-    assert find.latest_session_of_client_begun_with("first") == "first"
+    assert find.session_id_after_clears("first") == "first"
 
 
 def test_a_session_has_the_same_names_everywhere(
@@ -220,8 +220,8 @@ def test_of_later_files_twenty_are_looked_into(
     for number in range(others):
         build(f"other{number}", 20 + number, began_with="other")
 
-    assert find.latest_session_of_client_begun_with("first") == found
-    assert find.latest_session_of_client_begun_with("unknown") == "unknown"
+    assert find.session_id_after_clears("first") == found
+    assert find.session_id_after_clears("unknown") == "unknown"
 
 
 @pytest.mark.parametrize(("size", "is_refused"), [((1 << 20) - 1, True), (1 << 20, False)])
@@ -270,7 +270,7 @@ def test_who_a_session_began_with_is_looked_for_in_its_last_4_mb(
     second.raw(b"x" * (filler - 1) + b"\n")
     os.utime(second.path, (20, 20))
 
-    assert find.latest_session_of_client_begun_with("first") == found
+    assert find.session_id_after_clears("first") == found
 
 
 @pytest.mark.parametrize(("others", "is_found"), [(28, True), (29, False)])

@@ -46,7 +46,7 @@ Row = dict[str, Any]
         (row.message_id, {"type": "assistant", "message": {}}, None),
         (row.row_ids_referred_to, {"parentUuid": "a", "logicalParentUuid": None}, ["a"]),
         (row.row_ids_referred_to, {"parentUuid": None}, []),
-        (row.timestamp_mark_bytes, {"timestamp": "t"}, b'"timestamp":"t"'),
+        (row.timestamp_field_bytes_of, {"timestamp": "t"}, b'"timestamp":"t"'),
         (row.clients_first_session_mark, "s", b'"session_id":"s"'),
         (row.subagent_id_of, {}, ""),
         (row.subagent_id_of, {"isSidechain": True, "agentId": "a1"}, "a1"),
@@ -325,12 +325,11 @@ def test_thinking_that_is_not_sent_again_is_marked_as_the_client_does() -> None:
 
     assert made["attachment"]["from"] == {"messageId": "m7", "thinkingIndex": 0}
     assert (made["uuid"], made["parentUuid"], made["type"]) == ("u2", "u1", "attachment")
-    assert row.thinking_stripped_from_message_id(made) == "m7"
+    assert row.first_id_without_thinking(made) == "m7"
     everything = {"type": "attachment", "attachment": {"type": "thinking_stripped"}}
-    assert row.thinking_stripped_from_message_id(everything) == ""
+    assert row.first_id_without_thinking(everything) == ""
     assert (
-        row.thinking_stripped_from_message_id({"type": "attachment", "attachment": {"type": "x"}})
-        is None
+        row.first_id_without_thinking({"type": "attachment", "attachment": {"type": "x"}}) is None
     )
 
 
@@ -465,7 +464,7 @@ def test_a_reply_is_billed_whatever_it_took(field: str) -> None:
 )
 def test_thinking_that_is_lost_is_told_with_who_left_it_out(attachment: Row, told: str) -> None:
     """How much of it and why, so far as that is known."""
-    assert row.lost_thinking_reason_text({"type": "attachment", "attachment": attachment}) == told
+    assert row.lost_thinking_text_of_row({"type": "attachment", "attachment": attachment}) == told
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,9 @@ def add_item(home_dir: str, session_id: str, item: dict[str, Any]) -> dict[str, 
         "tokens": estimate_tokens(item["text"]),
         "pinned": item["pinned"] or item["compartment"] == SAFETY,
     }
-    _append_if_room(_budget_file(home_dir, session_id), {"add": made}, _LARGEST_BYTES - _KEPT_BYTES)
+    _append_or_raise(
+        _budget_file(home_dir, session_id), {"add": made}, _LARGEST_BYTES - _KEPT_BYTES
+    )
     return made
 
 
@@ -107,7 +109,7 @@ def append_actions(home_dir: str, session_id: str, what: str, items: Iterable[st
         StateError: so much was written down for this session that no more is taken.
     """
     for item in items:
-        _append_if_room(
+        _append_or_raise(
             _budget_file(home_dir, session_id), {"do": what, "id": item}, _LARGEST_BYTES
         )
 
@@ -167,7 +169,7 @@ def _is_valid_item(item: dict[str, Any]) -> bool:
     )
 
 
-def _append_if_room(path: str, fields: dict[str, Any], most: int) -> None:
+def _append_or_raise(path: str, fields: dict[str, Any], most: int) -> None:
     line = {"at": round(time.time(), 3)} | fields
     if _file_size(path) + len(json.dumps({"v": json.FORMAT} | line)) >= most:
         raise StateError("this session's budget file is full: it takes no more")

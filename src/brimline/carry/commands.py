@@ -91,7 +91,7 @@ def note_run(ledger: Ledger, command: str, output: str, at: str | None, *, faile
         return
     checks = [place for place, step in enumerate(steps) if _is_check(step)]
     for place in checks:
-        result = _one_step_result(steps, place, output, failed=failed)
+        result = _result_of_step_in_line(steps, place, output, failed=failed)
         _note_check(ledger, steps, place, result, output)
     line = command[:_LONGEST_COMMAND]
     if not failed:
@@ -135,7 +135,9 @@ def _is_runner_asked_to_check(program: str, words: Sequence[str]) -> bool:
     return any(word != "ci" or program not in _INSTALLERS for word in verbs)
 
 
-def _one_step_result(steps: list[shell.Command], at: int, output: str, *, failed: bool) -> str:
+def _result_of_step_in_line(
+    steps: list[shell.Command], at: int, output: str, *, failed: bool
+) -> str:
     """How one step of a command line went, as far as the exit of the line tells.
 
     The line ends with the exit of its last list. That of a list tied by `&&` is nought if every
@@ -219,7 +221,7 @@ def _note_commits_and_prs(ledger: Ledger, steps: list[shell.Command], output: st
         if step.program == "git" and "commit" in words:
             _note_commits(ledger, output, amended="--amend" in words)
         elif step.program == "git" and "reset" in words:
-            _drop_all_commits_after_reset(ledger, words[words.index("reset") + 1 :])
+            _clear_commits_if_reset_back(ledger, words[words.index("reset") + 1 :])
         elif step.program in ("gh", "glab") and "create" in words and "--dry-run" not in words:
             made = [address.group() for address in _PULL.finditer(output)][:1]
             ledger.pulls = list(dict.fromkeys([*ledger.pulls, *made]))[-_MOST_PULLS:]
@@ -233,7 +235,7 @@ def _note_commits(ledger: Ledger, output: str, *, amended: bool) -> None:
     ledger.commits = [*earlier, *made][-_MOST_COMMITS:]
 
 
-def _drop_all_commits_after_reset(ledger: Ledger, words: tuple[str, ...]) -> None:
+def _clear_commits_if_reset_back(ledger: Ledger, words: tuple[str, ...]) -> None:
     """`git reset` went behind commits made here: nobody knows by how many, so none is claimed."""
     target = next((word for word in words if not word.startswith("-")), "HEAD")
     names_a_commit = target.startswith("HEAD") or not _RESET_MODES.isdisjoint(words)

@@ -94,12 +94,14 @@ def fold_new_rows(
         if most_bytes is not None and size - start > most_bytes:
             start = _skip_noting_unread_bytes(file, ledger, start, size - most_bytes)
         file.seek(start)
-        end = _fold_until_deadline(ledger, read.lines_of_stream(file, size - start), start, until)
+        end = _fold_and_return_offset(
+            ledger, read.lines_of_stream(file, size - start), start, until
+        )
         ledger.cursor = {"offset": end, "print": _hash_of_bytes_before(file, end)}
     return True
 
 
-def _fold_until_deadline(
+def _fold_and_return_offset(
     ledger: Ledger, lines: Iterable[read.Line], start: int, until: float
 ) -> int:
     """Take in line after line; returns where the last of them ends."""

@@ -54,7 +54,9 @@ def pre_compact(turn: Turn) -> Decision | None:
         turn.attempt("PreCompact", _note_failed_checkpoint, turn, error)
         if trigger == "manual" and _claim_refusal_this_minute(turn):
             return Decision(permission="deny", reason=checkpoint.compaction_refusal_text(error))
-    return Decision(model_notes=(card.summary_instructions(record, _read_compact_instructions()),))
+    return Decision(
+        model_notes=(card.summary_instructions(record, _read_users_instruction_file()),)
+    )
 
 
 def session_start(turn: Turn) -> Decision | None:
@@ -182,7 +184,7 @@ def _make_card_text(turn: Turn) -> str:
     # A disk that is full keeps no mark either.
     age_s = checkpoint.last_checkpoint_age_s(turn.home, turn.state.session_id)
     pinned = turn.attempt("budget", _pinned_texts_of_budget, turn) or ()
-    moved = turn.state.last_moved_out_row_if_recent()
+    moved = turn.state.recent_cold_compaction_row()
     if moved:
         return card.card_text_after_lossless_compaction(_updated_ledger(turn), moved, pinned=pinned)
     text = card.card_text(
@@ -224,7 +226,7 @@ def _save_checkpoint_of_ledger(turn: Turn, record: Ledger, trigger: str) -> None
     )
 
 
-def _read_compact_instructions() -> str:
+def _read_users_instruction_file() -> str:
     """The user's own instructions for summaries, from the client's folder."""
     from brimline.fast import io, paths
 

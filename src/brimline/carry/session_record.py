@@ -32,10 +32,10 @@ def choose_session(home_dir: str, named: str | None) -> Place:
         SessionError: there is none, or a name fits several.
     """
     recorded = {*io.list_names(paths.carry_dir(home_dir))} - {links.CLIENTS, links.PROJECTS}
-    return place_of_session_id(find.wanted_session_id(named, recorded))
+    return transcript_and_folder_of_id(find.wanted_session_id(named, recorded))
 
 
-def place_of_session_id(session_id: str) -> Place:
+def transcript_and_folder_of_id(session_id: str) -> Place:
     """A session by its whole id."""
     try:
         transcript = find.transcript_with_id(session_id)

@@ -166,7 +166,7 @@ def _find_former_session_and_merge_if_running(place: Place, record: Ledger) -> t
     previous = record.previous or (paths.safe_session_id(found["session"]) if found else None)
     if previous is None or previous == place.session_id:
         return place, record
-    earlier = session_record.place_of_session_id(previous)
+    earlier = session_record.transcript_and_folder_of_id(previous)
     origin = session_record.bring_whole_ledger_up_to_date(home_dir, earlier)
     if io.env("CLAUDE_CODE_SESSION_ID") == place.session_id:
         own = ledger.load(home_dir, place.session_id)

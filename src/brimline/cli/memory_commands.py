@@ -194,14 +194,14 @@ def index_command(rebuild: bool, as_json: bool) -> None:
     home_dir, project = paths.home(), os.getcwd()
     exclude = config.load(home_dir, project).values["memory.exclude"]
     if rebuild:
-        hits.memory_in_folder(home_dir).run_on_database(_mark_all_sources_unread)
+        hits.memory_of_data(home_dir).run_on_database(_mark_all_sources_unread)
     total = deep.bytes_of_unread_sources(home_dir, project)
     with output.Progress("Reading sessions", total) as progress:
         done = deep.index_sources(home_dir, project, exclude, progress=progress.update)
     _print_note_if_search_was_renewed()
     if not vectors.load_table():
         output.print_note(vectors.no_vectors_text())
-    counts = hits.memory_in_folder(home_dir).run_on_database(overview.entry_and_session_counts)
+    counts = hits.memory_of_data(home_dir).run_on_database(overview.entry_and_session_counts)
     total = sum(counts["entries"].values())
     told = f"{_entry_count_text(done.added)} added, {total:,} in all."
     output.answer(done._asdict(), told, as_json=as_json)

@@ -293,7 +293,7 @@ def _read_result(role: str, block: dict[str, Any], calls: _Calls) -> _Said:
     if text is None:
         shown = _compact_json(block.get("content"))
         return _Said(shown, _IMAGE_TOKENS, OTHER, call, tool, arguments)
-    is_users = words.may_hold_users_words(
+    is_users = words.may_result_hold_users_words(
         tool or None, text, is_error=block.get("is_error") is True
     )
     kind = RESULT if tool and role == "user" and not is_users else OTHER

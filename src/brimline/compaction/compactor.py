@@ -298,7 +298,9 @@ class _Case:
             else:
                 first = self._first_behind_sent_and_thinking()
         for position in filter(self._may_block_be_changed, range(first, len(self.found))):
-            look = self._look_at_block(position, hot, is_near_brim=is_near, is_hard=is_hard)
+            look = self._facts_for_judging_block(
+                position, hot, is_near_brim=is_near, is_hard=is_hard
+            )
             drafts = (layer.draft(layer, look) for layer in settings.layers if layer.draft)
             draft = next(filter(None, drafts), None)
             if draft is not None:
@@ -312,7 +314,7 @@ class _Case:
             return False
         return not judge.is_on_users_list(self.settings.rules.never, block.tool, block.arguments)
 
-    def _look_at_block(
+    def _facts_for_judging_block(
         self, position: int, hot: int | None, *, is_near_brim: bool, is_hard: bool
     ) -> Look:
         block, state = self.found[position], self.state
@@ -336,11 +338,11 @@ class _Case:
         """Why and from which block on drafts are applied; those behind the warm ones are free."""
         state, settings = self.state, self.settings
         if settings.is_bound:
-            return self._reason_and_first_block_for_bound_thinking()
+            return self._why_and_where_to_edit_bound()
         if now is not None and state.at is not None and now - state.at > state.lifetime_s:
             self.warm = 0
             return "expired", 0
-        pending = [self._add_waiting_cost_to_pending(at) for at in self.drafts if at < self.warm]
+        pending = [self._pending_after_one_more_wait(at) for at in self.drafts if at < self.warm]
         saved = sum(change.saved_tokens for change in pending)
         worth = settings.worth_ratio * (settings.brim_tokens or 0)
         if pending and self._is_near_brim() and saved >= worth:
@@ -352,14 +354,14 @@ class _Case:
         due = timing.position_where_edits_are_due(pending, self.tokens[: self.warm], price, weight)
         return ("due", due) if due is not None else ("", self.warm)
 
-    def _add_waiting_cost_to_pending(self, position: int) -> timing.Pending:
+    def _pending_after_one_more_wait(self, position: int) -> timing.Pending:
         """Note what it costs that a draft waits for one request more."""
         name, saved = self.found[position].id, self.saved_tokens(position)
         waited = self.state.waited.get(name, 0.0) + self.settings.prices.read * saved
         self.state.waited[name] = waited
         return timing.Pending(position, saved, waited)
 
-    def _reason_and_first_block_for_bound_thinking(self) -> tuple[str, int]:
+    def _why_and_where_to_edit_bound(self) -> tuple[str, int]:
         """The same for a model that binds its thinking: its past is edited at once or not at all.
 
         An edit costs all thinking behind it, so not even an expired cache makes it free.

@@ -66,7 +66,7 @@ def fill_in_dollars(
     for compaction in compactions:
         before, after = compaction["pre_tokens"], compaction["post_tokens"]
         model = models.lookup_model(compaction["model"], user_rows)
-        prices = model.prices_for(before or 0)
+        prices = model.prices_for_prompt(before or 0)
         if before is None or after is None or prices is None:
             continue
         summary_tokens = (compaction["summary_characters"] or 0) / model.characters_per_token

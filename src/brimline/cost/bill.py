@@ -67,7 +67,7 @@ def bill_rows_by_group(
 
 def dollars_of_request(request: Request, model: models.Model) -> float | None:
     """What one request cost; None where nobody knows its model's prices."""
-    prices = model.prices_for(request.prompt_tokens)
+    prices = model.prices_for_prompt(request.prompt_tokens)
     if prices is None:
         return None
     return (

@@ -84,7 +84,7 @@ def cache_of_last_request(transcript: str) -> Cache | None:
 def expired_cache_text(cache: Cache, tokens: int, now: float, model: models.Model) -> str:
     """The sentence for the person. Pure."""
     since = _how_long_ago_text(now - cache.at - cache.lifetime_s)
-    prices = model.prices_for(tokens)
+    prices = model.prices_for_prompt(tokens)
     price = ""
     if prices:
         price = (
@@ -136,7 +136,7 @@ def _count_characters_to_free(rows: list[dict[str, Any]], never: list[str]) -> i
             judged[call.id] = call._replace(
                 characters=len(result.text),
                 is_error=result.is_error,
-                is_users=words.may_hold_users_words(call.tool, result.text, **marks),
+                is_users=words.may_result_hold_users_words(call.tool, result.text, **marks),
             )
     found = cold.calls_with_cold_results([*judged.values()])
     return sum((call.characters or 0) - _LINE_CHARACTERS for call in found)

@@ -149,7 +149,9 @@ def cache_plot(shown: Sequence[Moment], size: Size) -> Plot:
     """What each request read from the cache and wrote to it, and where the cache was lost."""
     plot = _plot_with_ticks(size, len(shown), max((each.tokens for each in shown), default=1))
     for billed, style, name in _BILLED:
-        _stack_band(plot, [getattr(moment.spent, billed) for moment in shown], style, name)
+        _add_band_to_plot_stack(
+            plot, [getattr(moment.spent, billed) for moment in shown], style, name
+        )
     for at, moment in enumerate(shown):
         if moment.broke:
             lost = f"{moment.broke.tokens:,} written again: {moment.broke.cause}"
@@ -167,7 +169,7 @@ def daily_bar_plots(
     for size in LOW_SIZES:
         plot = _plot_with_ticks(size, max(len(days), _LEAST_DAYS), max([*tops, _LEAST_TOP]), unit)
         for at, (name, values) in enumerate(series):
-            _stack_band(plot, values, f"fill s{min(at, _COLOURS - 1)}", name)
+            _add_band_to_plot_stack(plot, values, f"fill s{min(at, _COLOURS - 1)}", name)
         _add_date_labels(plot, days)
         plots.append(plot)
     return plots
@@ -209,7 +211,7 @@ def _round_tick_up(step: float) -> float:
     return next((size * factor for factor in (1, 2, 5) if size * factor >= step), size * 10)
 
 
-def _stack_band(plot: Plot, values: Sequence[float], style: str, name: str) -> None:
+def _add_band_to_plot_stack(plot: Plot, values: Sequence[float], style: str, name: str) -> None:
     """Draw a band upon those that were drawn before it; none where there is nothing of it."""
     floors = plot.piled or [0.0] * len(values)
     plot.piled = list(map(operator.add, floors, values))
@@ -227,7 +229,7 @@ def _parts_scaled_to_used_tokens(one: Moment) -> dict[str, float]:
 def _add_composition_bands(plot: Plot, shown: Sequence[Moment]) -> None:
     parts = [_parts_scaled_to_used_tokens(moment) for moment in shown]
     for kind, name in NAMES.items():
-        _stack_band(plot, [each.get(kind, 0.0) for each in parts], f"fill {kind}", name)
+        _add_band_to_plot_stack(plot, [each.get(kind, 0.0) for each in parts], f"fill {kind}", name)
 
 
 def _add_compaction_marks(plot: Plot, shown: Sequence[Moment]) -> None:

@@ -117,7 +117,7 @@ def report(
       brimline report
       brimline report 1f0c2d3e -o session.html --full
     """
-    from brimline.dashboard.report import save_page_html_to_file, self_contained_page_html
+    from brimline.dashboard.report import self_contained_page_html, write_given_html_to_file
     from brimline.dashboard.story import read_story
 
     path = find.checked_transcript(find.wanted_transcript(output.given_session(file, session_id)))
@@ -125,7 +125,7 @@ def report(
         session_story = read_story(path, paths.home(), bar.update)
     made = self_contained_page_html(session_story, paths.home(), redacted=redact)
     target = target or f"brimline-{session_story.session_id[:8]}.html"
-    save_page_html_to_file(target, made)
+    write_given_html_to_file(target, made)
     document = {
         "session_id": session_story.session_id,
         "file": os.path.abspath(target),

@@ -86,7 +86,7 @@ def template_environment() -> Environment:
     }
     made.globals |= {
         "label_of_item": label_of_item,
-        "public_name_of": public_name_of,
+        "public_tool_or_event_name": public_tool_or_event_name,
         "names": NAMES,
     }
     made.globals["loss_text"] = lost.loss_lines
@@ -147,7 +147,7 @@ def session_page_values(
         "redacted": redacted,
         "single": single,
         "headline": headline_sentence_of_story(story),
-        **_hedge_and_redact_costs(story, costs, redacted=redacted),
+        **_hedge_cost_hide_agent_names(story, costs, redacted=redacted),
         "plots": _session_plots(story, shown),
         "columns": [[one.number, summary_line_of_request(one, single=single)] for one in shown],
         "largest": largest_items_and_their_requests(story, _TOP),
@@ -160,7 +160,7 @@ def session_page_values(
     }
 
 
-def _hedge_and_redact_costs(
+def _hedge_cost_hide_agent_names(
     story: Story, costs: dict[str, Any], *, redacted: bool
 ) -> dict[str, Any]:
     """What it cost, `at least` that where the client recorded only the beginning of replies."""
@@ -200,7 +200,9 @@ def headline_sentence_of_story(story: Story) -> str:
     """Where it stands, in a sentence."""
     document = story.now.document()
     return (
-        wording.status_sentence(document) if story.is_running else wording.ended_sentence(document)
+        wording.status_sentence(document)
+        if story.is_running
+        else wording.final_status_sentence(document)
     )
 
 
@@ -268,13 +270,13 @@ def label_of_item(item: Item, *, redacted: bool) -> str:
         ending = os.path.splitext(subject)[1] if name in clienttools.FILE_TOOLS else ""
         subject = ending if ending in _ENDINGS else ""
         subject = shell.main_program_if_known(item.subject) if name == "Bash" else subject
-        name = name and public_name_of(item.kind, name)
+        name = name and public_tool_or_event_name(item.kind, name)
     subject = output.one_line(output.subject_as_path_or_text(name, subject), _SUBJECT_CHARACTERS)
     told = f": {output.one_line(name, _NAME_CHARACTERS)} {subject}".rstrip() if name else ""
     return f"{NAMES[item.kind]}{told}"
 
 
-def public_name_of(kind: str, name: str) -> str:
+def public_tool_or_event_name(kind: str, name: str) -> str:
     """A tool, an event or the client's word for what it attached: nothing that anybody wrote."""
     if kind == "hook":
         event = name.partition(":")[0]
@@ -308,6 +310,8 @@ def largest_items_and_their_requests(story: Story, most: int) -> list[tuple[int,
 
 def _announcements_and_refusals(story: Story) -> list[tuple[Notice, str]]:
     said = [(one, f"L{one.tier} announced") for one in story.figures.messages]
-    refused = [(one, public_name_of("", one.tool or one.event)) for one in story.figures.blocks]
+    refused = [
+        (one, public_tool_or_event_name("", one.tool or one.event)) for one in story.figures.blocks
+    ]
     said += [(one, f"{name} refused") for one, name in refused]
     return sorted(said, key=lambda row: row[0].at)

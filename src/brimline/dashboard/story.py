@@ -260,7 +260,7 @@ class _Reader:
         for call in row.main_thread_calls(value):
             subject = clienttools.subject_of_call(call.arguments, _SUBJECT_CHARACTERS)
             self.calls[call.id] = (call.name, subject)
-        if lost := row.lost_thinking_reason_text(value):
+        if lost := row.lost_thinking_text_of_row(value):
             number = len(story.moments) + bool(self.open)
             story.lost_thinking.append(f"after request {number:,}: {lost}")
         entry = self.context.read_row(value)

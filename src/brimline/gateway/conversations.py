@@ -107,7 +107,7 @@ class Conversations:
             return passing
         return Passing(raw, raw)
 
-    def try_shortening_refused(self, passing: Passing, answer: bytes) -> bool:
+    def shorten_refused_request(self, passing: Passing, answer: bytes) -> bool:
         """After a refusal: whether there is a shorter form of the request, now in its place."""
         settings, before = passing.settings, passing.outcome
         if settings is None or passing.was_refused:
@@ -115,7 +115,7 @@ class Conversations:
         passing.was_refused = True
 
         def shorter_outcome(state: State) -> Outcome | None:
-            find = partial(self._stickiness.adopt_others_stand_ins, conversation=passing.name)
+            find = partial(self._stickiness.own_and_adopted_stand_ins, conversation=passing.name)
             text = answer.decode("utf-8", "replace")
             outcome = compactor.compact_harder(passing.body, state, settings, text, find)
             if outcome and before:  # all of it is new in this request
@@ -123,9 +123,9 @@ class Conversations:
                 outcome.originals = before.originals | outcome.originals
             return outcome
 
-        return self._try_replacing_refused(passing, shorter_outcome)
+        return self._replace_refused_request(passing, shorter_outcome)
 
-    def try_refused_without_thinking(self, passing: Passing, *, all_of_it: bool) -> bool:
+    def drop_refused_thinking(self, passing: Passing, *, all_of_it: bool) -> bool:
         """After a refusal of thinking: whether there is a form without it, now in its place.
 
         Its model is known for that from now on. What is not refused because of our edits is the
@@ -141,9 +141,9 @@ class Conversations:
                 passing.body, passing.found, state, before, all_of_it=all_of_it
             )
 
-        return self._try_replacing_refused(passing, outcome_without_thinking)
+        return self._replace_refused_request(passing, outcome_without_thinking)
 
-    def _try_replacing_refused(
+    def _replace_refused_request(
         self, passing: Passing, make: Callable[[State], Outcome | None]
     ) -> bool:
         """Put another form in the place of a refused one, where there is any."""
@@ -168,7 +168,7 @@ class Conversations:
         """A request whose tokens are to be counted, as it would be sent; nothing is kept of it."""
         with self._log_and_swallow_failures():
             passing = Passing(raw, raw)
-            if not self._try_identifying(passing, headers):
+            if not self._identify_conversation(passing, headers):
                 return raw
             with self._lock:
                 known = self._known.get(passing.name)
@@ -216,17 +216,17 @@ class Conversations:
             self._stickiness.keep_model_binding_thinking(model)
 
     def _fill_passing(self, passing: Passing, headers: Mapping[bytes, bytes], now: float) -> None:
-        if not self._try_identifying(passing, headers):
+        if not self._identify_conversation(passing, headers):
             return
         for _ in range(_MOST_ATTEMPTS):
             known = passing.known = self._load_or_make_known_conversation(passing)
             with known.lock:
-                if self._try_deciding_and_keeping(passing, known, now):
+                if self._decide_and_keep_unless_late(passing, known, now):
                     return
         with known.lock:
             self._set_outcome_of_known_stand_ins_only(passing, known.state)
 
-    def _try_identifying(self, passing: Passing, headers: Mapping[bytes, bytes]) -> bool:
+    def _identify_conversation(self, passing: Passing, headers: Mapping[bytes, bytes]) -> bool:
         """Whether a request is of a conversation, and of which."""
         body = json.loads(passing.raw, parse_float=_parse_float_if_exact)
         if not isinstance(body, dict) or blocks.is_request_outside_conversation(body):
@@ -242,7 +242,7 @@ class Conversations:
         passing.name = self._find_conversation_name(passing)
         return True
 
-    def _try_deciding_and_keeping(self, passing: Passing, known: _Known, now: float) -> bool:
+    def _decide_and_keep_unless_late(self, passing: Passing, known: _Known, now: float) -> bool:
         """Decide on a request and keep that; False where another gateway has been faster."""
         state = known.state
         made = self._resent_outcome(passing, state, now)
@@ -282,7 +282,7 @@ class Conversations:
     ) -> Outcome:
         """What the layers make of a request that was not sent before."""
         find = partial(
-            self._stickiness.adopt_others_stand_ins, conversation=passing.name, is_sent=is_sent
+            self._stickiness.own_and_adopted_stand_ins, conversation=passing.name, is_sent=is_sent
         )
         passing.settings = self._layer_settings_for(passing, state)
         outcome = compactor.compact(
@@ -454,7 +454,7 @@ def _tokens_per_estimated_token(model: models.Model) -> float:
 
 def _cache_price_ratios(model: models.Model, prompt_tokens: int) -> timing.Prices:
     """What the cache costs, as shares of the price of the prompt."""
-    prices = model.prices_for(prompt_tokens)
+    prices = model.prices_for_prompt(prompt_tokens)
     if prices is None:
         return timing.USUAL_PRICES
     of_cache = (prices.read, prices.write_5m, prices.write_1h)

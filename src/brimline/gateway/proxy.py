@@ -169,10 +169,10 @@ class Proxy:
             return None
         forms = {
             _BOUND: [
-                partial(talks.try_refused_without_thinking, passing, all_of_it=False),
-                partial(talks.try_refused_without_thinking, passing, all_of_it=True),
+                partial(talks.drop_refused_thinking, passing, all_of_it=False),
+                partial(talks.drop_refused_thinking, passing, all_of_it=True),
             ],
-            _TOO_LONG: [partial(talks.try_shortening_refused, passing, message)],
+            _TOO_LONG: [partial(talks.shorten_refused_request, passing, message)],
         }
         is_sent = False
         while attempts := next((forms[reason] for reason in forms if reason in message), []):

@@ -156,7 +156,7 @@ async def _serve(plan: Plan, listening: socket.socket, ready: Callable[[], None]
     app = Proxy(plan.upstream, plan.secret, known, now)
     server = _make_server(app)
     if plan.lifeline is not None:
-        loop.add_reader(plan.lifeline, _stop_server_as_lifeline_has_ended, server, plan.lifeline)
+        loop.add_reader(plan.lifeline, _on_lifeline_end_stop_server, server, plan.lifeline)
     # The server's own way would end the process before its files are closed.
     server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign,assignment]
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -219,7 +219,7 @@ def _layer_settings(plan: Plan, policy: Policy) -> Settings:
     return Settings(layers=layers, rules=rules)
 
 
-def _stop_server_as_lifeline_has_ended(server: uvicorn.Server, lifeline: int) -> None:
+def _on_lifeline_end_stop_server(server: uvicorn.Server, lifeline: int) -> None:
     asyncio.get_running_loop().remove_reader(lifeline)
     server.should_exit = True
 

@@ -252,7 +252,7 @@ class Ledger:
         found = Composition(parts=self.parts, turns=[turn for turn in self.turns if turn.requests])
         if self.request:
             found.occupancy_tokens = self.request.usage.prompt_tokens
-        _fill_in_parts_from_shares(found, self.shares)
+        _add_share_tokens_by_source(found, self.shares)
         return found
 
     def ratio_of_measured_to_estimated(self) -> float:
@@ -351,7 +351,7 @@ def _is_piece_in_every_session(piece: Piece) -> bool:
     return piece.kind == "client" and not piece.file
 
 
-def _fill_in_parts_from_shares(composition: Composition, shares: Sequence[Share]) -> None:
+def _add_share_tokens_by_source(composition: Composition, shares: Sequence[Share]) -> None:
     """Tell floor, hooks, the client's own texts, tools and files apart."""
     for piece, kind, tokens in shares:
         if kind == "hook":

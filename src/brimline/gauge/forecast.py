@@ -164,7 +164,7 @@ def usual_tokens_per_operation(
     return speed_tokens
 
 
-def count_and_log_speed_by_model_generation(
+def mean_log_speed_by_generation(
     segments: Iterable[tuple[str, Sequence[int]]],
 ) -> dict[str, tuple[int, float]]:
     """What `usual_tokens_per_operation` needs, by generation and occupancies of each segment.

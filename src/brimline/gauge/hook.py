@@ -56,7 +56,7 @@ def post_compact(turn: Turn) -> None:
     event, state = turn.event, turn.state
     state.remember_compaction(file_size(event.transcript))
     turn.spool_event(event.name, trigger=event.trigger, summary_characters=len(event.summary))
-    if not state.last_moved_out_row_if_recent():
+    if not state.recent_cold_compaction_row():
         learned.record_automatic_compaction(turn.home, state, event.trigger)
 
 
@@ -72,7 +72,7 @@ def tidy(turn: Turn, _until: float) -> None:
     document: dict[str, Any] = {"points": learned.learned_points_by_key(turn.home)}
     segments = history.occupancies_by_recent_segment(turn.home)
     if segments:
-        document["growth"] = forecast.count_and_log_speed_by_model_generation(
+        document["growth"] = forecast.mean_log_speed_by_generation(
             [
                 (models.lookup_model_in_rows(name, turn.policy.models).generation, sizes)
                 for name, sizes in segments

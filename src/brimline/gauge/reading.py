@@ -103,7 +103,9 @@ class Reading:
         """Fetch the occupancies before this one, which a quiet reading does without."""
         latest = self.history[-1:]
         if len(self.history) <= _QUIET_REQUESTS and self.transcript:
-            self.history = _tail_if_current(self.transcript, HISTORY_REQUESTS, None).history[::-1]
+            self.history = _read_uncompacted_tail(self.transcript, HISTORY_REQUESTS, None).history[
+                ::-1
+            ]
             if self.history[-1:] != latest:  # a request that the file does not hold yet
                 self.history += latest
 
@@ -145,7 +147,7 @@ def measure_session(
     Raises:
         OSError: the transcript exists and cannot be read.
     """
-    tail = _tail_if_current(transcript, requests, state)
+    tail = _read_uncompacted_tail(transcript, requests, state)
     latest = snapshot or state.snapshot()
     observed = state.largest_number_after_prefix(session.WINDOW)
     reading = make_reading(tail, latest, policy, observed, added_characters)
@@ -153,7 +155,7 @@ def measure_session(
     margin = reading.margin_tokens
     is_near = margin is not None and margin <= window.NEAR_REQUESTS * tail.fresh_tokens
     if requests < HISTORY_REQUESTS and (reading.tier or is_near):
-        tail = _tail_if_current(transcript, HISTORY_REQUESTS, state)
+        tail = _read_uncompacted_tail(transcript, HISTORY_REQUESTS, state)
         reading = make_reading(tail, latest, policy, observed, added_characters)
     reading.transcript = transcript
     proved = window.window_proved_by_occupancy(reading.occupancy_tokens)
@@ -255,7 +257,9 @@ def _fill_in_tier(reading: Reading, occupancy: int, tail_tokens: int, policy: Po
     reading.tier = tier
 
 
-def _tail_if_current(transcript: str | None, requests: int, state: SessionState | None) -> Tail:
+def _read_uncompacted_tail(
+    transcript: str | None, requests: int, state: SessionState | None
+) -> Tail:
     """The end of a transcript; empty where all of it was compacted away in the meantime."""
     if not transcript:
         return Tail()

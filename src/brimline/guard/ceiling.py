@@ -68,7 +68,7 @@ def decide(turn: Turn) -> Decision | None:
     load = Load(turn.event.tool, turn.event.tool_input)
     if preset["quiet"]:
         return None
-    if preset["dispatch"] and _does_load_start_agent_in_last_tier(load, reading):
+    if preset["dispatch"] and _is_agent_start_in_last_tier(load, reading):
         _record_refused_load(turn, load, "critical tier")
         fields = monitor.template_fields_of_reading(reading) | {"load": load.label}
         return Decision(permission="deny", reason=preset["dispatch"].format_map(fields))
@@ -111,7 +111,7 @@ def forget_advice_in_buckets_above(state: SessionState, above: int = -1) -> None
             io.remove(f"{state.folder}/{CEILING_MARK}{bucket}.{band}")
 
 
-def _does_load_start_agent_in_last_tier(load: Load, reading: Reading) -> bool:
+def _is_agent_start_in_last_tier(load: Load, reading: Reading) -> bool:
     """Whether an agent's result would come into a full context."""
     return reading.tier == reading.tier_count and load.tool in clienttools.DELEGATING
 

@@ -99,7 +99,7 @@ class Turn:
 
         config.recompile_policy_file_if_stale(self.home, self.project)
 
-    def write_marked_rules_into_policy(self, marked: list[list[str]]) -> None:
+    def set_marked_rules_and_compile(self, marked: list[list[str]]) -> None:
         """Put the rules that survive a compaction into the compiled settings."""
         from brimline.settings import config
 

@@ -124,7 +124,7 @@ def on(as_json: bool) -> None:
     Example:
       brimline scout on
     """
-    _switch_scout_hook(enabled=True, as_json=as_json)
+    _switch_scout_and_answer(enabled=True, as_json=as_json)
 
 
 @output.command("off")
@@ -135,7 +135,7 @@ def off(as_json: bool) -> None:
     Example:
       brimline scout off
     """
-    _switch_scout_hook(enabled=False, as_json=as_json)
+    _switch_scout_and_answer(enabled=False, as_json=as_json)
 
 
 @output.command("init")
@@ -155,7 +155,7 @@ def init(force: bool, as_json: bool) -> None:
     output.answer({"file": path, "patterns": lines}, text, as_json=as_json)
 
 
-def _switch_scout_hook(*, enabled: bool, as_json: bool) -> None:
+def _switch_scout_and_answer(*, enabled: bool, as_json: bool) -> None:
     from brimline.scout import reads
 
     home_dir, project_dir = paths.home(), os.getcwd()

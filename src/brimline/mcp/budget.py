@@ -22,7 +22,10 @@ def do_operation_and_answer(home_dir: str, project_dir: str, arguments: dict[str
         OSError: the budget cannot be read or written.
     """
     fields = dict(arguments)
-    operation, session = str(fields.pop("operation", "get")), _find_session_id(project_dir)
+    operation, session = (
+        str(fields.pop("operation", "get")),
+        _current_or_newest_session_id(project_dir),
+    )
     if isinstance(fields.get("text"), str):
         fields["text"] = clean(fields["text"])
     window = SessionState(home_dir, session).read_document(TELEMETRY).get("window_tokens")
@@ -34,9 +37,9 @@ def do_operation_and_answer(home_dir: str, project_dir: str, arguments: dict[str
     return f"{shown}\n[{left} more lines: name a compartment, or remove what is not needed]"
 
 
-def _find_session_id(project_dir: str) -> str:
+def _current_or_newest_session_id(project_dir: str) -> str:
     """The session that the client is in, else the project's newest."""
     first = io.env("CLAUDE_CODE_SESSION_ID")
     if first:
-        return find.latest_session_of_client_begun_with(first)
+        return find.session_id_after_clears(first)
     return find.session_id_of(find.newest_transcript(project_dir))

@@ -310,7 +310,7 @@ def page_of_lines_that_fit(lines: list[bytes], asked: contents.Span, room: int =
         if characters_as_client_counts(text) + 1 > room:
             if shown:
                 return Page("\n".join(shown), number - 1, f"{number}:{asked.last}")
-            piece = cut_to_client_width(text, room)
+            piece = cut_to_room_in_utf16_units(text, room)
             end = asked.skipped + len(piece)
             part = (asked.skipped + 1, end, len(whole))
             return Page(piece, number, f"{number}@{end + 1}:{asked.last}", part)
@@ -329,7 +329,7 @@ def characters_as_client_counts(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def cut_to_client_width(text: str, room: int) -> str:
+def cut_to_room_in_utf16_units(text: str, room: int) -> str:
     """The beginning of a text that the client counts as no longer than `room`."""
     return text.encode("utf-16-le", "surrogatepass")[: 2 * room].decode("utf-16-le", "ignore")
 

@@ -19,7 +19,7 @@ from brimline.errors import BrimlineError, StoreError
 from brimline.fast import policy
 from brimline.foreign import flatten, quote
 from brimline.memory import deep, hot
-from brimline.memory.hits import memory_in_folder, progress_text, reading_progress_if_unfinished
+from brimline.memory.hits import memory_of_data, progress_text, reading_progress_if_unfinished
 from brimline.output import one_line
 from brimline.search import stored, turns, vectors
 from brimline.search.documents import EVERYWHERE, Within
@@ -126,7 +126,7 @@ def save_topic(project_dir: str, arguments: dict[str, Any]) -> str:
 
 @functools.cache
 def _open_memory(home_dir: str) -> turns.Memory:
-    return memory_in_folder(home_dir)
+    return memory_of_data(home_dir)
 
 
 def index_new_sources(home_dir: str, project_dir: str, wait_s: float | None = WAIT_S) -> None:

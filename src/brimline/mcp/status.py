@@ -17,7 +17,7 @@ def answer(home_dir: str, project_dir: str) -> str:
     """
     first = io.env("CLAUDE_CODE_SESSION_ID")
     if first:
-        session, which = find.latest_session_of_client_begun_with(first), "this session"
+        session, which = find.session_id_after_clears(first), "this session"
         path = next(iter(find.files_beginning_with(f"{session}.jsonl")), None)
     else:
         try:

@@ -149,7 +149,7 @@ def find_sources(home_dir: str, project_dir: str) -> Iterator[Source]:
 
 def bytes_of_unread_sources(home_dir: str, project_dir: str) -> int:
     """The size of all sources that have changed since they were read."""
-    known = hits.memory_in_folder(home_dir).run_on_database(_read_stamps_of_indexed_sources)
+    known = hits.memory_of_data(home_dir).run_on_database(_read_stamps_of_indexed_sources)
     return sum(
         map(_source_file_size_bytes, _changed_sources(find_sources(home_dir, project_dir), known))
     )
@@ -257,7 +257,7 @@ def _join_short_steps(steps: Iterable[Entry]) -> list[Entry]:
     return joined
 
 
-def split_entry(entry: Entry) -> Iterator[Entry]:
+def split_entry_into_pieces(entry: Entry) -> Iterator[Entry]:
     """A text in parts that are small enough to be about one thing; the first keeps its name."""
     parts: list[str] = []
     for paragraph in _BREAK.split(clean(entry.text).strip()):
@@ -318,7 +318,7 @@ class _Intake:
     """Takes sources in, one after the other."""
 
     def __init__(self, home_dir: str, project_dir: str, exclude: Sequence[str]) -> None:
-        self.memory = hits.memory_in_folder(home_dir)
+        self.memory = hits.memory_of_data(home_dir)
         self._home, self._project = home_dir, project_dir
         self._refused = Refused(home_dir, exclude)
 
@@ -362,7 +362,9 @@ class _Intake:
                 made = list(_note_or_checkpoint_entries(self._home, source))
         except (OSError, ValueError):
             return 0  # it is as if it were not there, until it can be read
-        fitting = [part for one in made if not self._refused(one) for part in split_entry(one)]
+        fitting = [
+            part for one in made if not self._refused(one) for part in split_entry_into_pieces(one)
+        ]
 
         def drop_outdated_and_note_stamp(connection: sqlite3.Connection) -> None:
             if source.kind in (TOPIC, CHECKPOINT):

@@ -29,7 +29,7 @@ _BYTES_PER_S = 8_000_000
 _FILES = "SELECT name, value FROM facts WHERE name GLOB 'file:*'"
 
 
-def memory_in_folder(home_dir: str) -> turns.Memory:
+def memory_of_data(home_dir: str) -> turns.Memory:
     """The search over all that sessions said, and over what was kept of them."""
     return turns.Memory(stored.search_folder(home_dir), derived=True)
 
@@ -37,7 +37,7 @@ def memory_in_folder(home_dir: str) -> turns.Memory:
 def run_on_memory(home_dir: str, task: Callable[[sqlite3.Connection], Any], nothing: Any) -> Any:
     """What a task finds in the memory; where there is none yet, none is made."""
     is_there = os.path.isdir(stored.search_folder(home_dir))
-    return memory_in_folder(home_dir).run_on_database(task) if is_there else nothing
+    return memory_of_data(home_dir).run_on_database(task) if is_there else nothing
 
 
 def document(hits: Sequence[turns.Hit], query: str, home_dir: str) -> dict[str, Any]:

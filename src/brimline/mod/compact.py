@@ -47,7 +47,7 @@ class Conversation:
         self.tokens = self.thinking_tokens = 0.0
 
 
-def store_and_replace_cold(
+def store_cold_and_answer(
     request: dict[str, Any], home_dir: str, values: dict[str, Any]
 ) -> tuple[dict[str, Any], float]:
     """What is to be replaced in a conversation, or why nothing is; and the tokens that it frees.
@@ -67,7 +67,7 @@ def store_and_replace_cold(
         return {"pass": "a summary was asked for"}, 0
     conversation = read_conversation(request["messages"])
     results, inputs = _calls_to_move(conversation, values["offload.never"])
-    largest = _sum_call_tokens(conversation, results, inputs)
+    largest = _sum_result_and_input_tokens(conversation, results, inputs)
     least = share * conversation.tokens - conversation.thinking_tokens
     too_little = f"too little to let go of: {largest:,.0f} of {conversation.tokens:,.0f} tokens"
     too_little += f", less than {share:.0%} (compaction.inside)"
@@ -84,7 +84,9 @@ def store_and_replace_cold(
     return mover.moved._asdict(), mover.freed_tokens + conversation.thinking_tokens
 
 
-def _sum_call_tokens(conversation: Conversation, results: list[Call], inputs: list[Call]) -> float:
+def _sum_result_and_input_tokens(
+    conversation: Conversation, results: list[Call], inputs: list[Call]
+) -> float:
     """The tokens of some calls' results and of some calls' inputs."""
     result_tokens = sum(_result_tokens(conversation.texts[call.id]) for call in results)
     return result_tokens + sum(_input_tokens(conversation.inputs[call.id]) for call in inputs)
@@ -147,7 +149,7 @@ def _add_result(found: Conversation, result: dict[str, Any]) -> None:
         characters=len(text),
         is_error=is_error,
         has_image=bool(image),
-        is_users=words.may_hold_users_words(call.tool, text, is_error=is_error),
+        is_users=words.may_result_hold_users_words(call.tool, text, is_error=is_error),
     )
 
 

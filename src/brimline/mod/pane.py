@@ -48,9 +48,9 @@ def respond(request: dict[str, Any], home_dir: str) -> dict[str, Any]:
     """
     session = request["session"]
     path = next(iter(find.files_beginning_with(f"{session}.jsonl")), None)
-    with output.pretend_terminal_columns(request["columns"]):
+    with output.temporary_terminal_columns(request["columns"]):
         if path is None:
-            return {"rows": _uncoloured_rows(output.wrapped_text(wording.status_sentence(None)))}
+            return {"rows": _rows_of_plain_text(output.wrapped_text(wording.status_sentence(None)))}
         return _draw_session(path, SessionState(home_dir, session), request, home_dir)
 
 
@@ -61,7 +61,7 @@ def _draw_session(
     scan, context = _scan_session_file(path)
     now = reading.measure_session(path, state, settings, requests=reading.HISTORY_REQUESTS)
     pairs = _occupancy_pairs(now) + _savings_compaction_pairs(state.session_id, path, home_dir, now)
-    head, tokens = _uncoloured_rows(output.name_value_text(pairs)), _request_tokens(scan, now)
+    head, tokens = _rows_of_plain_text(output.name_value_text(pairs)), _request_tokens(scan, now)
     report = composition_text.composition_document(context.close().composed)
     is_compacted = now.occupancy_tokens is None
     if is_compacted:  # what the file tells may be from before that
@@ -72,7 +72,7 @@ def _draw_session(
         chart = _draw_chart(tokens, now, settings, (columns, room - len(parts) - 1))
         body = [*chart, _BLANK, *parts]
     else:
-        with output.pretend_terminal_columns(_PARTS):
+        with output.temporary_terminal_columns(_PARTS):
             parts = _rows_of_context_parts(report, room)
         left = columns - _PARTS
         body = _put_side_by_side(_draw_chart(tokens, now, settings, (left - 2, room)), parts, left)
@@ -232,7 +232,7 @@ def _rows_of_context_parts(report: dict[str, Any], room: int) -> list[Row]:
     _merge_last_parts(parts, tools, max(_LEAST_PARTS, room) - 1)
     shown = report | {"parts": parts, "tool_results_by_tool": tools}
     title: Row = [(f"What the {report['occupancy_tokens']:,} tokens are", "bold")]
-    return [title, *_uncoloured_rows("\n".join(composition_text.part_lines(shown)))]
+    return [title, *_rows_of_plain_text("\n".join(composition_text.part_lines(shown)))]
 
 
 def _merge_last_parts(parts: list[dict[str, Any]], tools: list[dict[str, Any]], rows: int) -> None:
@@ -246,5 +246,5 @@ def _merge_last_parts(parts: list[dict[str, Any]], tools: list[dict[str, Any]], 
         parts.append({"kind": "", "name": name, "tokens": sum(part["tokens"] for part in hidden)})
 
 
-def _uncoloured_rows(text: str) -> list[Row]:
+def _rows_of_plain_text(text: str) -> list[Row]:
     return [[(output.without_control_characters(line), "")] for line in text.split("\n")]

@@ -91,7 +91,7 @@ def _answer_compaction(
     """Move out what can go, with a checkpoint; pass where the mod may have given up by then."""
     from brimline.mod import compact
 
-    answer, freed_tokens = compact.store_and_replace_cold(request, home_dir, settings.values)
+    answer, freed_tokens = compact.store_cold_and_answer(request, home_dir, settings.values)
     if "pass" in answer:
         return answer
     answer["thoughts"] = _does_model_bind_thinking(request.get("model"), settings.models)

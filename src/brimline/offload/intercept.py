@@ -197,7 +197,7 @@ def _is_always_recalled(home_dir: str, call: _Call) -> bool:
     for line in _learned_events_of_call(home_dir, call):
         size, key = line["bytes"], line.get("key")
         if line["kind"] == _RECALL:
-            _add_recall_to_last_stub(stubs, key, size)
+            _add_recalled_bytes_to_stub(stubs, key, size)
         elif line["kind"] == _STAYED:
             stayed += 1
         else:
@@ -223,7 +223,7 @@ def _learned_events_of_call(home_dir: str, call: _Call) -> Iterator[dict[str, An
                 yield line
 
 
-def _add_recall_to_last_stub(
+def _add_recalled_bytes_to_stub(
     stubs: list[dict[str, Any]], key: str | None, size: int | None
 ) -> None:
     """Count what came back for the last output that is meant: by its key, or not fetched yet."""

@@ -223,7 +223,7 @@ def _note_what_answer_showed(turn: Turn, answer: _Answer) -> None:
         return
     reference = answer.shown_reference() if tool == "Read" else None
     if reference:
-        total = tool_results.count_file_lines_told_by_reference(answer.head, reference.lines or 0)
+        total = tool_results.file_line_total_in_reference(answer.head, reference.lines or 0)
         note_preview_of_file(turn, path, reference.key, total)
     elif tool == "Read" or judge.recalls_asked_by_call(tool, arguments):
         _note_lines_of_answer(turn, answer, path)

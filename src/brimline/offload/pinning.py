@@ -70,7 +70,9 @@ def pin_results_of_open_ranges(state: SessionState, home_dir: str) -> None:
     What a directive names is in the store from the moment it came. After the compaction it is no
     longer in sight, and a session may end without the word that closes its range.
     """
-    _pin_each_result(home_dir, pins.pins_asked_for(_read_noted_directives(state)).gathered)
+    _pin_each_result(
+        home_dir, pins.pins_asked_in_conversation(_read_noted_directives(state)).gathered
+    )
 
 
 def _key_of_result_or_store_it(text: str, sessions: set[str | None], turn: Turn) -> str | None:
@@ -122,7 +124,7 @@ def _note_directive_and_tell(directive: pins.Directive, state: SessionState, hom
 
 def _pin_what_directives_want_and_count(state: SessionState, home_dir: str) -> int:
     """Pin what the noted directives mean by now; returns how many results that are."""
-    resolved = pins.pins_asked_for(_read_noted_directives(state))
+    resolved = pins.pins_asked_in_conversation(_read_noted_directives(state))
     _pin_each_result(home_dir, resolved.wanted)
     if not resolved.waits:
         io.remove(f"{state.folder}/{PINS_WAIT}")

@@ -81,7 +81,7 @@ def make_preview(case: Case, subject: str) -> str:
         described = dumps.describe_dump(text, source, kind, budget)
         if described:
             return described + hint
-    return source.shown_text(_fit_lines_and_names(source, budget, kind, subject)) + hint + _LEGEND
+    return source.shown_text(_pick_lines_give_names(source, budget, kind, subject)) + hint + _LEGEND
 
 
 def reference_with_preview_text(stored: stub.Stub, note: str, shown: str, rest: str) -> str:
@@ -125,7 +125,9 @@ def _diff_lines_without_context(text: str) -> Iterator[tuple[str, str, bool]]:
             yield line if _HEADER.match(line) else quote(line), file, False
 
 
-def _fit_lines_and_names(source: Excerpt, budget: int, kind: str, subject: str) -> list[names.Name]:
+def _pick_lines_give_names(
+    source: Excerpt, budget: int, kind: str, subject: str
+) -> list[names.Name]:
     """Pick both ends and what stands out; the names in what is not shown, as far as they fit."""
     lines = source.lines
     # What comes before the first line that is shown has a row of its own.

@@ -119,7 +119,7 @@ def _parse_read_answer(tool_input: dict[str, Any], response: dict[str, Any]) -> 
     )
 
 
-def count_file_lines_told_by_reference(reference: str, stored_lines: int) -> int:
+def file_line_total_in_reference(reference: str, stored_lines: int) -> int:
     """Count the lines of a file, of which a reference with its note stands for the first."""
     total = reference.partition(_CUT)[2].partition(" of ")[2].partition(".")[0]
     return int(total) if total.isascii() and total.isdigit() else stored_lines

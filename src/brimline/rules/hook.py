@@ -24,9 +24,9 @@ def session_start(turn: Turn) -> Decision | None:
     files = cascade.gather_instruction_files(turn.project, organisation_file=named)
     rules = marked.marked_rules_for_card(files)
     if rules != turn.policy.marked:
-        turn.write_marked_rules_into_policy(rules)
+        turn.set_marked_rules_and_compile(rules)
     if turn.event.source not in ("startup", "clear", "compact"):
         return None
     room = min(_MOST_CHARACTERS, turn.characters_left_for_notes() - 2)
-    text = marked.text_of_files_only_we_load(files, room)
+    text = marked.full_text_client_never_loads(files, room)
     return Decision(model_notes=(text,)) if text else None

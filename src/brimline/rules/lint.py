@@ -121,7 +121,7 @@ def _find_missing(sources: Iterable[Source], files: Cascade, walked: Survey) -> 
             homes = (folder,) if is_link else (folder, files.folder, files.boundary)
             inside = _possible_targets_in_project(homes, written, files.boundary)
             is_there = any(map(os.path.lexists, inside))
-            if inside and not is_there and (is_link or not _may_end_surveyed_path(written, walked)):
+            if inside and not is_there and (is_link or not _may_be_path_tail(written, walked)):
                 yield Problem("reference", source.path, line, f"{written} is not there any more")
 
 
@@ -143,7 +143,7 @@ def _paths_mentioned_in(source: Source) -> Iterator[tuple[int, str, bool]]:
                 yield line, written, False
 
 
-def _may_end_surveyed_path(written: str, walked: Survey) -> bool:
+def _may_be_path_tail(written: str, walked: Survey) -> bool:
     """Whether a name that is short for a path lies somewhere in the project, as far as we know."""
     folder, _, name = written.strip("/").rpartition("/")
     is_there = any(place.endswith(f"/{folder}/") for place in walked.names.get(name, ()))

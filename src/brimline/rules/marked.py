@@ -180,7 +180,7 @@ def _is_table_or_import(line: Line) -> bool:
     return line.text.lstrip().startswith(("|", "@"))
 
 
-def text_of_files_only_we_load(files: Cascade, room: int) -> str:
+def full_text_client_never_loads(files: Cascade, room: int) -> str:
     """The organisation's file and the user's own for this project, or an empty text.
 
     A text that the client loads from elsewhere is not repeated. The same files give the same bytes.

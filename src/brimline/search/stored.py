@@ -84,7 +84,7 @@ def find_outputs(
         within = Within(project, _digests_also_stored_in_project(home_dir, project))
 
     def search_index(connection: sqlite3.Connection) -> Found:
-        pending = _index_and_count_pending(connection, home_dir, until)
+        pending = _index_and_count_left_over(connection, home_dir, until)
         states = list(documents.document_states_by_ref(connection, SOURCE, within).values())
         for joined_by in ("AND", "OR"):
             asked = fts_expression(wanted, joined_by)
@@ -193,7 +193,7 @@ def tidy(home_dir: str, *, until: float) -> None:
         StoreError: the store cannot be read, or there is no full-text search here.
     """
     documents.run_on_database(
-        search_folder(home_dir), lambda base: _index_and_count_pending(base, home_dir, until)
+        search_folder(home_dir), lambda base: _index_and_count_left_over(base, home_dir, until)
     )
 
 
@@ -231,7 +231,7 @@ def _digests_also_stored_in_project(home_dir: str, project: str) -> list[str]:
     return [key.removeprefix(layout.PREFIX) for key in keys]
 
 
-def _index_and_count_pending(connection: sqlite3.Connection, home_dir: str, until: float) -> int:
+def _index_and_count_left_over(connection: sqlite3.Connection, home_dir: str, until: float) -> int:
     """Bring the index up to date; returns how many outputs the time did not suffice for."""
     blobs = sorted(contents.list_blobs(home_dir), key=lambda blob: blob.used_ns, reverse=True)
     known = documents.document_states_by_ref(connection, SOURCE)

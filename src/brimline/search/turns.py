@@ -224,13 +224,13 @@ class Memory:
         table = vectors.load_table()
         found = _score_by_words_and_related(connection, query, within, table)
         if table and query.strip():
-            known, projects = self._vectors_and_project_numbers(connection, table, within)
+            known, projects = self._vectors_and_wanted_projects(connection, table, within)
             near = known.nearest_scores(table.encode([query])[0], projects, CANDIDATES, list(found))
             for key, cosine in near.items():
                 found[key] = found.get(key, ranking.Found())._replace(meaning=cosine)
         return found
 
-    def _vectors_and_project_numbers(
+    def _vectors_and_wanted_projects(
         self, connection: sqlite3.Connection, table: Table, within: Within
     ) -> Any:
         """All vectors, read again where they have changed, and which of them are meant."""

@@ -178,7 +178,7 @@ def write_file_atomically(path: str, temporary: str, data: bytes) -> None:
         system.replace(temporary, path)
 
 
-def open_descriptor(path: str) -> int:
+def open_read_descriptor(path: str) -> int:
     """A descriptor; the caller sees to it that this is a file."""
     return os.open(path, _READ)
 
@@ -255,7 +255,7 @@ def sync_folder_of(path: str) -> None:
             os.close(descriptor)
 
 
-def hard_link_unless_unsupported(path: str, second: str) -> None:
+def hard_link_ignore_unsupported(path: str, second: str) -> None:
     """Give a file a second name, unless the file system knows none."""
     try:
         system.link(path, second)

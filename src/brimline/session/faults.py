@@ -285,7 +285,7 @@ class Finder:
             row.results = tuple(_block_ids(value, "tool_result", "tool_use_id"))
         row.is_answer = 0 < len(row.results) == len(message_of(value).get("content", ()))
         row.is_exact = line.exact or data.decode("utf-8", "ignore").encode() == data
-        if self._note_row_id_and_tell_if_copy(row):
+        if self._note_id_tell_if_copy(row):
             return
         self._rows.append(row)
         thread = self._threads.setdefault(row.thread, _Thread())
@@ -297,7 +297,7 @@ class Finder:
             self._note_boundary(value, thread, row)
         thread.note_row(row)
 
-    def _note_row_id_and_tell_if_copy(self, row: _Row) -> bool:
+    def _note_id_tell_if_copy(self, row: _Row) -> bool:
         """Note a row that stands there a second time; another with its id makes both doubtful."""
         earlier = self._by_id.setdefault(row.uuid, row)
         if earlier is row:
@@ -427,7 +427,10 @@ class Finder:
 
     def _row_in_place_of_parent(self, lost: _Row) -> _Row | None:
         """The row that takes the place of a missing parent."""
-        before = [lost.certain, *[_earlier_child_or_self(row, lost.before) for row in lost.before]]
+        before = [
+            lost.certain,
+            *[_child_above_parent_or_self(row, lost.before) for row in lost.before],
+        ]
         has_early = CHILD_FIRST in self._found.notes  # then it may be below the lost one
         fits = (row for row in before if row and not (has_early and lost in _row_and_parents(row)))
         return next(fits, None)
@@ -485,7 +488,7 @@ def _must_follow_answer(row: _Row, call: _Row) -> bool:
     return not is_apart and not _why_row_unchangeable(row) and row.thread == call.thread
 
 
-def _earlier_child_or_self(nearest: _Row, before: tuple[_Row, ...]) -> _Row:
+def _child_above_parent_or_self(nearest: _Row, before: tuple[_Row, ...]) -> _Row:
     """The row that already follows the nearest one: results may be written before their call."""
     late = [one for one in before if one.parent is nearest and one.number < nearest.number]
     return late[0] if late else nearest

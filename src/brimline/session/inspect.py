@@ -166,7 +166,7 @@ class _Inspector:
             found.measured_at = found.last_at
         requests = len(self.scan.requests)
         self.results.read_row(value, requests, self.context.segment)
-        if lost := row.lost_thinking_reason_text(value):
+        if lost := row.lost_thinking_text_of_row(value):
             found.lost_thinking.append((requests, lost))
 
 

@@ -173,7 +173,7 @@ class _Chooser:
         self._survey = survey
         kept = _KEPT_REQUESTS if options.keep_requests is None else options.keep_requests
         self._last_old_request = survey.requests - kept
-        wanted = pins.pins_asked_for(survey.conversation).wanted
+        wanted = pins.pins_asked_in_conversation(survey.conversation).wanted
         self._calls = {name for name, pin in wanted.items() if pin.level != NONE}
         self._digests = pinned_digests
         texts = [item for item in survey.items if item.kind == TEXT]
@@ -317,13 +317,13 @@ class _PurgedCopy:
             if edits := plan.changes.get(mark):
                 raw = self._edit_line(raw, edits)
             if mark == last:
-                new.write(self._thinking_loss_row_and_last_line_bytes(raw))
+                new.write(self._line_with_thinking_loss_row(raw))
             elif edits:
                 new.write(raw)
             self._progress(mark.length)
         self._copy_range_unchanged(old, at, length, new)
 
-    def _thinking_loss_row_and_last_line_bytes(self, raw: bytes) -> bytes:
+    def _line_with_thinking_loss_row(self, raw: bytes) -> bytes:
         """The last line, behind the client's own row for thinking that the service would refuse.
 
         Before the last row, as later ones hang on that one, which a restore puts back as it was.

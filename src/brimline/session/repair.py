@@ -156,12 +156,12 @@ class _MendedCopy:
         if mend.action == faults.ANCHOR:
             return row.with_preserved_rows(value, mend.calls)
         if mend.action == faults.STUB:
-            return row.with_message_content(value, self._replace_orphans(value, mend))
+            return row.with_message_content(value, self._content_with_orphan_stubs(value, mend))
         if mend.after:
             waiting.setdefault(mend.after, []).append(_encoded_answer_row(value, mend.calls))
         return value
 
-    def _replace_orphans(self, value: dict[str, Any], mend: Mend) -> list[Any]:
+    def _content_with_orphan_stubs(self, value: dict[str, Any], mend: Mend) -> list[Any]:
         """Short texts in the place of results whose calls are not known."""
         content = list(row.message_of(value)["content"])
         for index, block in row.numbered_blocks(value, "tool_result"):

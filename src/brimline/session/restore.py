@@ -255,12 +255,12 @@ def plan_restore(path: str, home_dir: str, progress: Progress = None) -> Restora
     found.problems += damaged
     for note in made:
         contents = (note.after, note.before)
-        is_after, is_before = _do_pieces_begin_with_each_content(found.pieces, contents, progress)
+        is_after, is_before = _is_start_for_each_content(found.pieces, contents, progress)
         if is_before and (not is_after or note.before.length > note.after.length):
             found.stale.append(note)
         elif is_after and (backup := _find_backup_for_note(note, session)):
             found.undone.append(note)
-            found.pieces = _replace_start_of_pieces_by_backup(found.pieces, note, backup)
+            found.pieces = _pieces_with_backup_as_start(found.pieces, note, backup)
         elif is_after:
             reason = f"the backup of {session} with {note.before.length:,} bytes is gone"
             found.problems.append(RewriteError(f"{reason}, or not what it was"))
@@ -274,7 +274,7 @@ def plan_restore(path: str, home_dir: str, progress: Progress = None) -> Restora
     return found
 
 
-def _do_pieces_begin_with_each_content(
+def _is_start_for_each_content(
     pieces: list[Piece], wanted: tuple[Fingerprint, ...], progress: Progress
 ) -> list[bool]:
     """Which contents some pieces begin with."""
@@ -309,7 +309,7 @@ def _file_begins_with(path: str, content: Fingerprint) -> bool:
         return disk.fingerprint_of(file.fileno(), content.length) == content
 
 
-def _replace_start_of_pieces_by_backup(pieces: list[Piece], note: Note, backup: str) -> list[Piece]:
+def _pieces_with_backup_as_start(pieces: list[Piece], note: Note, backup: str) -> list[Piece]:
     """The pieces with a backup in the place of what the rewrite had written."""
     left = note.after.length
     rest = [Piece(backup, 0, note.before.length)]

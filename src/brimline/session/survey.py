@@ -211,7 +211,7 @@ class _Surveyor:
             self._note_pin_directive(words.users_prompt_unless_command(value))
             found.cleared.update(row.cleared_call_ids(value))
             for held in self._held:
-                held.drop_thoughts_from(row.thinking_stripped_from_message_id(value))
+                held.drop_thoughts_from(row.first_id_without_thinking(value))
 
     def _note_last_row(self, value: dict[str, Any], line: Line) -> None:
         """Keep the last row that others may hang on, with its line."""
@@ -277,7 +277,7 @@ class _Surveyor:
         for calls in [held.calls for held in self._held if result.call_id in held.calls]:
             call, text = calls[result.call_id], result.text
             marks = {"is_error": result.is_error, "is_marked": result.is_marked}
-            is_users = words.may_hold_users_words(call.tool, text, **marks)
+            is_users = words.may_result_hold_users_words(call.tool, text, **marks)
             calls[call.id] = call._replace(
                 characters=len(text), is_error=result.is_error, is_users=is_users
             )

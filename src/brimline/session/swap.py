@@ -83,7 +83,7 @@ class Chain:
     def former_descriptor(self, old: Old) -> int:
         """A descriptor of a file that was the session."""
         if old.name not in self._former:
-            self._former[old.name] = disk.open_descriptor(self.former_path(old))
+            self._former[old.name] = disk.open_read_descriptor(self.former_path(old))
         return self._former[old.name]
 
     def former_path(self, old: Old) -> str:
@@ -176,10 +176,10 @@ class Chain:
         after = State(new.inode, new.fingerprint_so_far, (*olds, present))
         self._copy_mode_owner_time(new)
         disk.system.fsync(new.descriptor)
-        reader = disk.open_descriptor(new.path)
+        reader = disk.open_read_descriptor(new.path)
         try:
             _write_journal(self.session, self.state, after)
-            disk.hard_link_unless_unsupported(self.session, self.former_path(present))
+            disk.hard_link_ignore_unsupported(self.session, self.former_path(present))
             carried = self._copy_late_lines_then_rename(new, carried, tail)
         except BaseException:
             os.close(reader)
@@ -250,7 +250,7 @@ class Chain:
 
 def _open_plain_file(session: str) -> int:
     try:
-        descriptor = disk.open_descriptor(session)
+        descriptor = disk.open_read_descriptor(session)
     except OSError as error:
         raise RewriteError(f"{session} cannot be read: {error.strerror or error}") from error
     if stat.S_ISREG(os.fstat(descriptor).st_mode):

@@ -66,7 +66,7 @@ def _fill_from_preset(config: Config, *, environment: bool) -> None:
         config.sources[key] = f"preset {name}"
     if environment:
         before = dict(config.values)
-        presets.apply_preset_environment(config.values, presets.preset_or_default(name), io.env)
+        presets.apply_environment_to_values(config.values, presets.preset_or_default(name), io.env)
         changed = [key for key, value in config.values.items() if before[key] != value]
         config.sources |= dict.fromkeys(changed, "environment (the preset's own variables)")
 
@@ -142,7 +142,7 @@ def _set_or_remove_in_file(path: str, key: str, value: Any, *, project: bool) ->
         raise ConfigError(f"{path} is a link; a project's settings must be a file of its own")
     try:
         document = tomlkit.parse(_read_text_or_empty(path))
-        if not _set_or_remove_toml(document, tomlkit.table, key.split("."), value):
+        if not _set_or_remove_tell_changed(document, tomlkit.table, key.split("."), value):
             return False
         text = tomlkit.dumps(document)
         if project and not text.strip():
@@ -154,7 +154,7 @@ def _set_or_remove_in_file(path: str, key: str, value: Any, *, project: bool) ->
     return True
 
 
-def _set_or_remove_toml(
+def _set_or_remove_tell_changed(
     document: Any, new_table: Callable[[], Any], key: list[str], value: Any
 ) -> bool:
     """Put a value into a document, or take it out where it is None; whether that changed it."""

@@ -46,7 +46,7 @@ def decision_answering_prompt(turn: Turn) -> Decision | None:
     if match is None or command is None:
         return None
     arguments = match[2].strip()
-    with output.pretend_terminal_columns(_COLUMNS):
+    with output.temporary_terminal_columns(_COLUMNS):
         text = turn.attempt(f"/brim:{command.name}", _answer_in_time, turn, command, arguments)
     if text is None:
         text = f"brimline: /brim:{command.name} failed; `brimline doctor` shows why."

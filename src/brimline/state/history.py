@@ -130,7 +130,7 @@ def update_changed_sessions(
             is_new = _refresh_session_if_changed(
                 home_dir, session, given.get(name, []), until, progress
             )
-            if is_new and _keep_unforgotten_figures(session, gone.get(name, {}).get("at", 0.0)):
+            if is_new and _drop_forgotten_tell_if_left(session, gone.get(name, {}).get("at", 0.0)):
                 changed.append(session)
         except TimeoutError:
             notes.append("not everything that hooks recorded is in yet: run it again")
@@ -254,7 +254,7 @@ def _refresh_session_if_changed(
     return True
 
 
-def _keep_unforgotten_figures(session: Session, since: float) -> bool:
+def _drop_forgotten_tell_if_left(session: Session, since: float) -> bool:
     """Leave out what was forgotten; False where nothing is left of it."""
     if not since:
         return True

@@ -176,7 +176,7 @@ class SessionState:
         except OSError:
             return {}
 
-    def last_moved_out_row_if_recent(self) -> dict[str, Any]:
+    def recent_cold_compaction_row(self) -> dict[str, Any]:
         """What the compaction that has just been made without a model moved out; else empty.
 
         One that came to nothing is followed by a summary of the client's, which is announced.

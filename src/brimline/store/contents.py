@@ -162,7 +162,7 @@ def list_blobs(home_dir: str) -> list[Blob]:
     return found
 
 
-def digests_of_sidecars_and_pins(home_dir: str) -> Iterator[tuple[str, str]]:
+def digest_and_kind_beside_blobs(home_dir: str) -> Iterator[tuple[str, str]]:
     """Digest and kind (`json`, `pin`) of every file beside a blob.
 
     Raises:

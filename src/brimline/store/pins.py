@@ -131,7 +131,7 @@ def all_pins(home_dir: str) -> dict[str, Pin]:
         StoreError: a folder cannot be read.
     """
     pins = {}
-    for digest, kind in contents.digests_of_sidecars_and_pins(home_dir):
+    for digest, kind in contents.digest_and_kind_beside_blobs(home_dir):
         if kind == "pin" and (found := read_pin(home_dir, digest)):
             pins[digest] = found
     return pins
@@ -144,7 +144,7 @@ def parse_directives(text: str) -> list[Directive]:
     return [each._replace(level=each.level or SOFT) for each in directives]
 
 
-def pins_asked_for(conversation: Iterable[Directive | Result]) -> Resolved:
+def pins_asked_in_conversation(conversation: Iterable[Directive | Result]) -> Resolved:
     """The pins that a conversation asks for: the user's directives and large results, in order.
 
     Of several for one result the strongest counts, of equals the last. A `last` without a result

@@ -46,7 +46,7 @@ def move_file_aside(home_dir: str, kind: str, digest: str) -> str | None:
     return aside
 
 
-def delete_blob_aside_unless_stored_again(home_dir: str, digest: str, aside: str) -> bool:
+def delete_blob_already_aside(home_dir: str, digest: str, aside: str) -> bool:
     """Delete a blob that is aside, and what is known about it; False where it was stored again.
 
     Raises:
@@ -121,7 +121,7 @@ def sessions_in_store(home_dir: str) -> set[str]:
     """The sessions that left something in the store."""
     names = [line.get("session") for line in contents.read_store_events(home_dir)]
     beside = [
-        digest for digest, kind in contents.digests_of_sidecars_and_pins(home_dir) if kind == "json"
+        digest for digest, kind in contents.digest_and_kind_beside_blobs(home_dir) if kind == "json"
     ]
     names += [
         contents.read_sidecar(home_dir, layout.PREFIX + digest).get("session") for digest in beside

@@ -266,12 +266,12 @@ def _delete_unless_used(home_dir: str, seen: Blob, level: str) -> bool:
     if used or pins.level_rank(pins.pin_level_of(home_dir, seen.digest)) > pins.level_rank(level):
         contents.put_back_file_from_aside(home_dir, aside)
         return False
-    return removal.delete_blob_aside_unless_stored_again(home_dir, seen.digest, aside)
+    return removal.delete_blob_already_aside(home_dir, seen.digest, aside)
 
 
 def _delete_lone_sidecars(home_dir: str, oldest: float) -> int:
     """Delete sidecars and pins without a blob."""
-    beside = list(contents.digests_of_sidecars_and_pins(home_dir))
+    beside = list(contents.digest_and_kind_beside_blobs(home_dir))
     present = {blob.digest for blob in contents.list_blobs(home_dir)}
     lone = [layout.stored_path(home_dir, *name) for name in beside if name[0] not in present]
     return sum(removal.delete_if_older(path, oldest) for path in lone)

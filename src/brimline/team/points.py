@@ -65,7 +65,7 @@ class Item(NamedTuple):
     source: str
 
 
-def load_word_vectors() -> Table:
+def load_vector_table() -> Table:
     """The table of vectors, without which there are no points.
 
     Raises:

@@ -117,7 +117,9 @@ class Server:
             if unasked:
                 silent.append(unasked.pop(0))
                 request = (answers, silent[-1], method, path, body)
-                threading.Thread(target=self._queue_answer, args=request, daemon=True).start()
+                threading.Thread(
+                    target=self._ask_node_and_queue_answer, args=request, daemon=True
+                ).start()
             wait_s = self._share_s if unasked else until - time.monotonic()
             try:
                 host, told = answers.get(timeout=max(0.0, wait_s))
@@ -138,7 +140,7 @@ class Server:
             problem = told
         raise problem
 
-    def _queue_answer(
+    def _ask_node_and_queue_answer(
         self, answers: SimpleQueue[tuple[str, Any]], host: str, *request: Any
     ) -> None:
         """Ask one node: a thread of its own, as one that drips its answer never times out."""

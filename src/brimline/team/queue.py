@@ -65,13 +65,14 @@ class Queue:
         self.place, self.home = place, _read_or_make_home_id(home_dir)
         # Not by the address, which has several spellings; the count tells another server.
         self._name = place.collection
-        self._memory = hits.memory_in_folder(home_dir)
+        self._memory = hits.memory_of_data(home_dir)
         self._labels: dict[str, str] = {}
 
     def find_waiting(self) -> Waiting:
         """What is yet to be done, as far as is known here."""
         return _find_difference(
-            self._read_listed_states(), self._memory.run_on_database(self._local_states_by_point)
+            self._read_listed_states(),
+            self._memory.run_on_database(self._entry_and_digest_by_point),
         )
 
     def compare_with_server(self, *, rebuild: bool = False) -> Waiting:
@@ -88,7 +89,7 @@ class Queue:
             if rebuild or told["count"] != len(listed):
                 there = _fetch_point_ids(server, own)
         # Read last: what others have sent in the meantime is here too.
-        here = self._memory.run_on_database(self._local_states_by_point)
+        here = self._memory.run_on_database(self._entry_and_digest_by_point)
         if there is not None:
             # What is gone here is deleted there even if it was not found just now.
             kept = {p: s for p, s in listed.items() if p in there or p not in here}
@@ -148,11 +149,11 @@ class Queue:
         self._write_listed_states({item.id: "" for item in items})
         if items:
             common = {"author": self.place.author, "home": self.home}
-            made = points.to_points(items, points.load_word_vectors(), common)
+            made = points.to_points(items, points.load_vector_table(), common)
             server.change_points("PUT", "/points", {"points": made})
         self._write_listed_states({item.id: batch[item.id][1] for item in items})
 
-    def _local_states_by_point(self, base: sqlite3.Connection) -> dict[str, tuple[int, str]]:
+    def _entry_and_digest_by_point(self, base: sqlite3.Connection) -> dict[str, tuple[int, str]]:
         """All that is to be on the server."""
         wanted = {}
         for row in base.execute(_ENTRIES.format("1")):
@@ -250,7 +251,7 @@ def prepare_collection(server: Server) -> None:
         copies = {"replication_factor": server.place.replicas, "write_consistency_factor": 1}
         try:
             server.ask_collection(
-                "PUT", body=points.points_schema(points.load_word_vectors()) | copies
+                "PUT", body=points.points_schema(points.load_vector_table()) | copies
             )
         except RefusedError as refused:
             if refused.status != _CONFLICT:  # somebody else was quicker
@@ -268,7 +269,7 @@ def check_collection(description: Any, place: Place) -> None:
     Raises:
         TeamError: it was made for another model.
     """
-    own, params = points.vector_name(points.load_word_vectors()), description["config"]["params"]
+    own, params = points.vector_name(points.load_vector_table()), description["config"]["params"]
     there, sparse = params["vectors"], params.get("sparse_vectors") or {}
     if own not in there or not {points.WORDS, points.PAIR} <= sparse.keys():
         raise TeamError(

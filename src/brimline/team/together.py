@@ -78,7 +78,7 @@ def document(
     from brimline.search.documents import EVERYWHERE, Within
 
     within = EVERYWHERE if everywhere else Within(stored.real_folder(project_dir))
-    memory = hits.memory_in_folder(home_dir)
+    memory = hits.memory_of_data(home_dir)
     found, problem = search_both(home_dir, project_dir, memory, query, limit, within)
     return hits.document(found, query, home_dir) | {"problem": problem}
 
@@ -92,7 +92,7 @@ class _Question:
         self.problem, self._server, self._query = "", _cached_server(queue.place), query
         self._found: list[Other] | BrimlineError | None = None
         self._project = None if within.project is None else queue.project_label(within.project)
-        asked = points.make_searches(query, points.load_word_vectors(), queue.home, self._project)
+        asked = points.make_searches(query, points.load_vector_table(), queue.home, self._project)
         self._asked = {"searches": asked}
         self._until = time.monotonic() + WAIT_S
         self._thread = threading.Thread(target=self._ask_and_keep_answer, daemon=True)

@@ -136,7 +136,7 @@ def all_transcripts() -> list[str]:
     return sorted(_files_but_subagents(files_beginning_with()), key=modified_at, reverse=True)
 
 
-def latest_session_of_client_begun_with(first_session: str) -> str:
+def session_id_after_clears(first_session: str) -> str:
     """The latest session of the client that began with `first_session`, maybe that one itself.
 
     What a client starts (an MCP server, for example) is told the first session only, also after
@@ -146,9 +146,7 @@ def latest_session_of_client_begun_with(first_session: str) -> str:
         own = transcript_with_id(first_session)
         others = [path for path in _folder_files_newest_first(own) if path != own]
         for path in others[:_MOST_LATER_FILES]:
-            if modified_at(path) >= modified_at(own) and _has_rows_of_client_begun_with(
-                path, first_session
-            ):
+            if modified_at(path) >= modified_at(own) and _has_first_session_id(path, first_session):
                 return session_id_of(path)
     return first_session
 
@@ -180,7 +178,7 @@ def _mark_of_first_kept_message(path: str) -> bytes | None:
     with contextlib.suppress(OSError):
         for fields in read.rows_of_file(path, length=_LOOK_BYTES):
             if is_behind and row.is_message(fields):
-                return row.timestamp_mark_bytes(fields)
+                return row.timestamp_field_bytes_of(fields)
             if row.blocks_sent_to_model(fields) and not row.is_compaction_row(fields):
                 return None
             is_behind = is_behind or row.is_compaction_row(fields)
@@ -233,7 +231,7 @@ def session_id_of(path: str) -> str:
     return os.path.basename(path).removesuffix(".jsonl")
 
 
-def _has_rows_of_client_begun_with(path: str, first_session: str) -> bool:
+def _has_first_session_id(path: str, first_session: str) -> bool:
     mark = row.clients_first_session_mark(first_session)
     with contextlib.suppress(OSError):
         found = json.rows_backward(path, mark, _LATER_LOOK_BYTES)

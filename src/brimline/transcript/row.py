@@ -169,7 +169,7 @@ def row_ids_referred_to(row: dict[str, Any]) -> list[str]:
     return [name for name in named if isinstance(name, str)]
 
 
-def timestamp_mark_bytes(row: dict[str, Any]) -> bytes:
+def timestamp_field_bytes_of(row: dict[str, Any]) -> bytes:
     """What every line has in it on which a row was written again."""
     return f'"timestamp":"{timestamp_text_of(row)}"'.encode()
 
@@ -405,7 +405,7 @@ def make_thinking_stripped_row(
     return envelope_fields_of(beside) | own | {"attachment": attachment}
 
 
-def thinking_stripped_from_message_id(row: dict[str, Any]) -> str | None:
+def first_id_without_thinking(row: dict[str, Any]) -> str | None:
     """The message from which on thinking before this row is not sent again; empty for all.
 
     None where the row says nothing of it.
@@ -487,7 +487,7 @@ def is_idle_compaction_notice(row: dict[str, Any]) -> bool:
     return row.get("type") == "system" and as_text(row.get("content")).startswith(_IDLE_NOTICES)
 
 
-def lost_thinking_reason_text(row: Any) -> str:
+def lost_thinking_text_of_row(row: Any) -> str:
     """Say which thoughts are not sent any more from a row on, and who left them out; maybe none."""
     attachment = attachment_of(row)
     kind = attachment.get("type")
