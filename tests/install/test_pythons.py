@@ -185,3 +185,24 @@ def test_why_code_does_not_run_is_the_last_line_that_it_said(
     assert pythons.precompile_or_problem(str(program), "/r") == told
     assert pythons.is_precompiled(str(program), "/r") is (said is None)
     assert pythons.can_interpreter_import_hooks(str(program), "/r") is (said is None)
+
+
+def test_an_interpreter_is_asked_again_once_it_changed_or_failed(tmp_path: Path) -> None:
+    """Each question is a process; a file that stays the same answers the same."""
+    program, count = tmp_path / "python", tmp_path / "count"
+
+    def install(version: str, changed_ns: int) -> None:
+        program.write_text(f"#!/bin/sh\necho asked >> {count}\necho '{version}'\n")
+        program.chmod(0o755)
+        os.utime(program, ns=(changed_ns, changed_ns))
+
+    def ask() -> tuple[tuple[tuple[int, ...], str] | None, int]:
+        found = pythons.version_and_path_of_interpreter(str(program))
+        return found, len(count.read_text().splitlines())
+
+    install("3 11 7 /a", 1)
+    assert (ask(), ask()) == ((((3, 11, 7), "/a"), 1), (((3, 11, 7), "/a"), 1))
+    install("3 12 1 /a", 2)
+    assert ask() == (((3, 12, 1), "/a"), 2)
+    install("no Python", 3)
+    assert (ask(), ask()) == ((None, 3), (None, 4))

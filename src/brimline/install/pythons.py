@@ -6,6 +6,7 @@ it. The second is whichever runs now: slash commands and the MCP server are star
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import shlex
@@ -82,13 +83,23 @@ def why_interpreter_unusable(path: str) -> str | None:
 
 def version_and_path_of_interpreter(path: str) -> tuple[tuple[int, ...], str] | None:
     """An interpreter's version and its own path; None where it does not run."""
-    done = _run_program([path, "-I", "-S", "-c", _VERSION])
     try:
-        told = os.fsdecode(done.stdout if done else b"").rstrip("\n")
-        major, minor, patch, executable = told.split(" ", 3)
-        return (int(major), int(minor), int(patch)), executable
-    except ValueError:
+        return _ask_version_and_path(path, os.stat(path).st_mtime_ns)
+    except (OSError, ValueError):
         return None
+
+
+@functools.cache
+def _ask_version_and_path(path: str, _changed_ns: int) -> tuple[tuple[int, ...], str]:
+    """Ask an interpreter once: each question is a process, and `doctor` asks several times.
+
+    Raises:
+        ValueError: it does not run, or is no Python.
+    """
+    done = _run_program([path, "-I", "-S", "-c", _VERSION])
+    told = os.fsdecode(done.stdout if done else b"").rstrip("\n")
+    major, minor, patch, executable = told.split(" ", 3)
+    return (int(major), int(minor), int(patch)), executable
 
 
 def package_root() -> str:
