@@ -228,7 +228,7 @@ class Round:
             self.written = appender.stop()
         self.late += done.late_lines
         self.still_open += not done.is_over
-        recovery.recover(str(self.path))
+        recovery.finish_rewrites(str(self.path))
         found = read(self.path)
         self.lost += _lost(found, self.rows, self.written)
         self.is_right &= found.is_ordered and not found.strange
@@ -289,7 +289,7 @@ def kills(folder: Path, count: int, size_bytes: int, seed: int) -> dict[str, Any
             )
             written = appender.written
             report["lost_before"] += _lost(beside(path), rows, written)
-            report["merged_later"] += sum(one.lines for one in recovery.recover(str(path)))
+            report["merged_later"] += sum(one.lines for one in recovery.finish_rewrites(str(path)))
             found = read(path)
             report["lost_after"] += _lost(found, rows, written)
             report["out_of_order"] += not found.is_ordered
@@ -298,7 +298,7 @@ def kills(folder: Path, count: int, size_bytes: int, seed: int) -> dict[str, Any
                     backup.unlink()
             appender.resume()
         report["appended"] = written = appender.stop()
-    recovery.recover(str(path))
+    recovery.finish_rewrites(str(path))
     back = restore.plan_restore(str(path), home_dir)
     if back.undone:
         restore.restore(back)

@@ -190,14 +190,12 @@ def _files(paths: list[str]) -> Iterator[str]:
 def _learn_from_others(segments: list[Segment], index: int) -> Learned:
     """What the other segments teach about the one at `index`."""
     others = segments[:index] + segments[index + 1 :]
-    statistics = forecasts.mean_log_speed_by_generation(
+    statistics = forecasts.speed_by_model_generation(
         [(_generation(other), other.occupancies) for other in others]
     )
     tokens = sum(other.occupancies[-1] - other.occupancies[0] for other in others)
     operations = sum(len(other.occupancies) - 1 for other in others)
-    usual = forecasts.usual_tokens_per_operation(
-        _generation(segments[index]), statistics, shipped={}
-    )
+    usual = forecasts.usual_tokens_per_request(_generation(segments[index]), statistics, shipped={})
     return Learned(usual, max(1.0, tokens / max(1, operations)))
 
 
@@ -206,7 +204,7 @@ def _generation(segment: Segment) -> str:
 
 
 def _shipped(case: Case) -> float:
-    return forecasts.usual_tokens_per_operation(_generation(case.sample.segment))
+    return forecasts.usual_tokens_per_request(_generation(case.sample.segment))
 
 
 def _judge(sample: Sample, usual_speed: float) -> Score:

@@ -132,7 +132,7 @@ def _answer(tokens: int) -> Json:
 
 def on_record(home: str) -> list[tuple[str, float, int]]:
     """What stands in by the gateway's file: block, the time of its request, layer."""
-    path = paths.stand_ins_file(f"{home}/brimline")
+    path = paths.stand_ins_database(f"{home}/brimline")
     try:
         database = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
         try:

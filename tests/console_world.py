@@ -88,19 +88,19 @@ class Play:
         self.tokens = 31_000
         self.hook("SessionStart", source="startup")
         alive = {"session": session_id, "cwd": str(project), "client": "2.1.325"}
-        request.respond("alive", json.dumps(alive).encode(), paths.home())
+        request.respond("alive", json.dumps(alive).encode(), paths.data_dir())
         self.status(None)
 
     def hook(self, name: str, **fields: Any) -> dict[str, Any]:
         """What the hooks answer to an event."""
         payload = json.dumps(event(name, self.session, **fields)).encode()
-        answer = respond(name, payload, paths.home())
+        answer = respond(name, payload, paths.data_dir())
         return json.loads(answer) if answer.startswith(b"{") else {}
 
     def status(self, tokens: int | None) -> None:
         """The status line is drawn."""
         payload = json.dumps(statusline_event(self.session, 200_000, tokens)).encode()
-        statusline.respond(payload, paths.home())
+        statusline.respond(payload, paths.data_dir())
 
     def say(self, text: str) -> None:
         """The user writes something."""

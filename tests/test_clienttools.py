@@ -43,11 +43,11 @@ def test_a_read_of_named_lines_or_pages_is_a_page() -> None:
 def test_the_client_cuts_each_tool_at_its_own_size() -> None:
     """Commands at 30,000 characters, searches at 20,000, others at 50,000, a Read never."""
     whole = {
-        tool: clienttools.most_characters_shown(tool) for tool in ("Bash", "Grep", "mcp__a__b")
+        tool: clienttools.characters_shown_whole(tool) for tool in ("Bash", "Grep", "mcp__a__b")
     }
 
     assert whole == {"Bash": 30_000, "Grep": 20_000, "mcp__a__b": 50_000}
-    assert clienttools.most_characters_shown("Read") > 1 << 40
+    assert clienttools.characters_shown_whole("Read") > 1 << 40
 
 
 @pytest.mark.parametrize(

@@ -17,5 +17,5 @@ def test_an_extra_is_missing_where_one_of_its_packages_is(monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     assert extras.is_extra_missing("gateway")
     assert not extras.is_extra_missing("team")
-    assert extras.with_installation_hint("it needs x").startswith("it needs x: ")
-    assert extras.COMMAND in extras.with_installation_hint("it needs x")
+    assert extras.text_with_install_hint("it needs x").startswith("it needs x: ")
+    assert extras.COMMAND in extras.text_with_install_hint("it needs x")

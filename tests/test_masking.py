@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brimline.masking import MASK, clean
+from brimline.masking import MASK, mask
 
 # Made up here, in parts, so that no scanner takes this file for a leak.
 SECRETS = [
@@ -33,7 +33,7 @@ SECRETS = [
 def test_a_secret_is_masked_wherever_it_stands(secret: str) -> None:
     """In a sentence, in quotes, in a command."""
     for text in (f"use {secret}", f'KEY="{secret}" make', f"curl -H 'X: {secret}' a.b"):
-        masked = clean(text)
+        masked = mask(text)
         assert secret not in masked
         assert MASK in masked
 
@@ -56,7 +56,7 @@ def test_a_secret_is_masked_wherever_it_stands(secret: str) -> None:
 )
 def test_a_value_that_is_named_a_secret_is_masked(text: str, masked: str) -> None:
     """The name stays, so that one knows what it was."""
-    assert clean(text) == masked
+    assert mask(text) == masked
 
 
 @pytest.mark.parametrize(
@@ -74,24 +74,24 @@ def test_a_value_that_is_named_a_secret_is_masked(text: str, masked: str) -> Non
 )
 def test_words_about_secrets_are_left_alone(text: str) -> None:
     """A message of the user is kept word for word."""
-    assert clean(text) == text
+    assert mask(text) == text
 
 
 def test_terminals_are_not_told_anything() -> None:
     """Escape sequences lose what makes them one; emoji and their joiners stay."""
-    assert clean("a\x1b[31mred\x07\x9b2J\nb\tc 👩🏽‍💻") == "a[31mred2J\nb\tc 👩🏽‍💻"
+    assert mask("a\x1b[31mred\x07\x9b2J\nb\tc 👩🏽‍💻") == "a[31mred2J\nb\tc 👩🏽‍💻"
 
 
 @given(st.text())
 def test_any_text_can_be_cleaned_once_and_for_all(text: str) -> None:
     """Cleaning again changes nothing."""
-    assert clean(clean(text)) == clean(text)
+    assert mask(mask(text)) == mask(text)
 
 
 def test_of_all_controls_only_tabs_and_line_ends_are_left() -> None:
     """A return is the end of a line; the letters beside the controls stay."""
     controls = [*range(32), *range(127, 160)]
-    kept = {code: clean(f"a{chr(code)}b")[1:-1] for code in range(256)}
+    kept = {code: mask(f"a{chr(code)}b")[1:-1] for code in range(256)}
 
     assert {code: kept[code] for code in controls if kept[code]} == {9: "\t", 10: "\n", 13: "\n"}
     assert all(kept[code] == chr(code) for code in range(256) if code not in controls)
@@ -103,4 +103,4 @@ def test_a_text_of_nothing_but_beginnings_is_read_at_once(unit: str) -> None:
     """Whoever writes it must not hold up a hook: twice the text takes twice the time."""
     text = f"-----BEGIN {unit * (300_000 // len(unit))}"
 
-    assert clean(text) == text
+    assert mask(text) == text

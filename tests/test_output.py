@@ -190,8 +190,8 @@ def test_of_many_values_the_largest_of_each_share_are_kept(
 
 def test_bars_are_drawn_over_several_rows() -> None:
     """By eighths of a row, the uppermost first; even nothing is seen, and more than all is all."""
-    assert output.bar_chart_rows([0, 4, 8, 12, 16, 99], 16, 2) == ["   ▄██", "▁▄████"]
-    assert output.bar_chart_rows([1, 2, 8], 8, 1) == ["▁▂█"]
+    assert output.vertical_bar_rows([0, 4, 8, 12, 16, 99], 16, 2) == ["   ▄██", "▁▄████"]
+    assert output.vertical_bar_rows([1, 2, 8], 8, 1) == ["▁▂█"]
 
 
 def test_a_table_has_its_columns_below_each_other() -> None:
@@ -381,7 +381,7 @@ def test_progress_is_drawn_as_far_as_work_is_done(
     terminal = shown_terminal(monkeypatch)
     with output.Progress("Reading", total) as progress:
         for amount in done:
-            progress.update(amount)
+            progress.advance(amount)
 
     assert list(dict.fromkeys(re.findall(r"\d+%", terminal.getvalue()))) == shown
     assert terminal.getvalue().endswith("\n") is bool(shown)
@@ -393,13 +393,13 @@ def test_what_is_left_is_drawn_at_the_end(monkeypatch: pytest.MonkeyPatch) -> No
     terminal = shown_terminal(monkeypatch)
     with output.Progress("Reading", 800) as progress:
         for amount in (792, 1, 1):
-            progress.update(amount)
+            progress.advance(amount)
         before = terminal.getvalue()
         for _ in range(6):
-            progress.update(1)
+            progress.advance(1)
     with output.Progress("Writing", 800) as progress:
-        progress.update(799)
-        progress.update(1)
+        progress.advance(799)
+        progress.advance(1)
 
     assert before.count("99%") == 1
     assert terminal.getvalue().count("100%") == 2
@@ -410,11 +410,11 @@ def test_work_that_is_soon_done_draws_nothing(monkeypatch: pytest.MonkeyPatch) -
     terminal = shown_terminal(monkeypatch)
     monkeypatch.setattr(output, "_PROGRESS_AFTER_S", 900.0)
     with output.Progress("Reading", 10) as progress:
-        progress.update(10)
+        progress.advance(10)
     monkeypatch.setattr(output, "_PROGRESS_AFTER_S", 0.0)
     monkeypatch.setattr(os, "isatty", lambda _number: False)
     with output.Progress("Reading", 10) as progress:
-        progress.update(10)
+        progress.advance(10)
 
     assert terminal.getvalue() == ""
 
@@ -503,7 +503,7 @@ def test_an_output_that_cannot_be_written_is_blamed(
 
     with (
         pytest.raises(BrimlineError) as raised,
-        output.write_errors_raised_as_ours(),
+        output.stdout_errors_raised_as_ours(),
     ):
         raise failure
 

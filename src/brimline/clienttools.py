@@ -41,7 +41,7 @@ LONGEST_SUBJECT = 400
 _OPEN_END = 1 << 62
 
 
-def most_characters_shown(tool: str) -> int:
+def characters_shown_whole(tool: str) -> int:
     """Return up to how many characters the client shows a tool's result whole."""
     return _SHOWN_WHOLE_CHARACTERS.get(tool, _OTHERS_SHOWN_WHOLE_CHARACTERS)
 
@@ -50,17 +50,17 @@ def has_failed_output_lost_its_end(failure: str) -> bool:
     """Tell whether the client threw away the end of what a failing command printed."""
     number = failure.partition(_FAILED_CUT[1])[0].rpartition(_FAILED_CUT[0])[2]
     is_cut = number.isascii() and number.isdigit() and _FAILED_CUT[1] in failure
-    return is_cut and _FAILED_CHARACTERS + int(number) >= most_characters_shown("Bash")
+    return is_cut and _FAILED_CHARACTERS + int(number) >= characters_shown_whole("Bash")
 
 
 def subject_of_call(arguments: Mapping[str, Any], most: int = LONGEST_SUBJECT) -> str:
     """Return the file, command, address, pattern … that a call is about; empty without one."""
-    return first_text_argument(arguments, _SUBJECT_ARGUMENTS)[:most]
+    return first_text_among_names(arguments, _SUBJECT_ARGUMENTS)[:most]
 
 
 def file_of_call(arguments: Mapping[str, Any]) -> str:
     """Return the file that a call is about; empty without one."""
-    return first_text_argument(arguments, _FILE_ARGUMENTS)
+    return first_text_among_names(arguments, _FILE_ARGUMENTS)
 
 
 def half_open_line_range_asked_for(arguments: Mapping[str, Any]) -> tuple[int, int]:
@@ -87,7 +87,7 @@ def count_line_number_bytes(response: Any) -> int:
     return len("".join(map(str, range(first, first + count)))) + count
 
 
-def first_text_argument(arguments: Mapping[str, Any], names: tuple[str, ...]) -> str:
+def first_text_among_names(arguments: Mapping[str, Any], names: tuple[str, ...]) -> str:
     for name in names:
         text = arguments.get(name)
         if isinstance(text, str) and text:

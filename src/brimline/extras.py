@@ -21,7 +21,7 @@ def _is_installed(package: str) -> bool:
         return False
 
 
-def with_installation_hint(needs: str) -> str:
+def text_with_install_hint(needs: str) -> str:
     """A sentence on what is missing for what, and what to do."""
     where = "in the clone that brimline came from"
     return f"{needs}: {where}, `uv tool install '.[all]'` (or `{COMMAND}`) installs it"

@@ -59,7 +59,7 @@ _HINTS = (
 )
 
 
-def clean(text: str) -> str:
+def mask(text: str) -> str:
     """The text without control characters, every secret of a common shape replaced by a mark."""
     if not text.isprintable():
         text = text.translate(_CONTROL)

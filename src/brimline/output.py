@@ -129,7 +129,7 @@ def say(text: str, *, err: bool = False) -> None:
     encoding = stream.encoding or "ascii"
     shown = without_control_characters(text).translate(_STRONG if stream.isatty() else _PLAIN)
     told = f"{shown}\n".encode(encoding, "replace").decode(encoding)
-    with write_errors_raised_as_ours():
+    with stdout_errors_raised_as_ours():
         stream.write(told)
         stream.flush()
 
@@ -155,7 +155,7 @@ def complain(text: str) -> None:
 
 
 @contextlib.contextmanager
-def write_errors_raised_as_ours() -> Iterator[None]:
+def stdout_errors_raised_as_ours() -> Iterator[None]:
     """Blame standard output, and nothing of ours, where it cannot be written.
 
     Raises:
@@ -203,7 +203,7 @@ def sparkline(values: Sequence[int], full: int | None) -> str:
     return "".join(blocks[min(value * len(blocks) // top, len(blocks) - 1)] for value in largest)
 
 
-def bar_chart_rows(values: Sequence[int], top: int, rows: int) -> list[str]:
+def vertical_bar_rows(values: Sequence[int], top: int, rows: int) -> list[str]:
     """Values as bars side by side over several rows, the uppermost first; a full one is `top`."""
     blocks = " " + _BLOCKS
     eighths = [max(1, round(8 * rows * min(value, top) / top)) for value in values]
@@ -422,10 +422,10 @@ class Progress:
     def __exit__(self, *failure: object) -> None:
         """Draw what is left, and leave the bar as it is."""
         if self._bar is not None:
-            self._bar.update(self._undrawn)
+            self._bar.advance(self._undrawn)
             self._bar.__exit__(*failure)
 
-    def update(self, amount: int) -> None:
+    def advance(self, amount: int) -> None:
         """That much more is done."""
         self._undrawn += amount
         if not self._wanted or self._undrawn < self._total // _STEPS:
@@ -437,5 +437,5 @@ class Progress:
 
             self._bar = click.progressbar(length=self._total, label=self._label, file=sys.stderr)
             self._bar.__enter__()
-        self._bar.update(self._undrawn)
+        self._bar.advance(self._undrawn)
         self._undrawn = 0

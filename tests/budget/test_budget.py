@@ -395,7 +395,7 @@ def test_as_many_items_go_as_are_too_much(over: int, gone: list[int]) -> None:
     while items.capacity_tokens(items.TASK, window) < 400 - over:
         window += 1
 
-    found = [int(one["id"], 16) for one in items.items_to_evict(budget, window)]
+    found = [int(one["id"], 16) for one in items.all_items_to_evict(budget, window)]
 
     assert found == gone
 

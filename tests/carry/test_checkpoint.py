@@ -28,7 +28,9 @@ def save(home_dir: str, project_dir: str, **more: Any) -> dict[str, Any]:
     record = ledger.Ledger(SESSION)
     ledger.add_message(record, "Never touch billing.", "2026-01-01T00:00:00Z", "prompt")
     about = {"trigger": "auto", "transcript": "/t.jsonl", "figures": {"occupancy": 160_000}}
-    return checkpoint.save_and_read_back(home_dir, record, project_dir=project_dir, **about | more)
+    return checkpoint.save_verified_document(
+        home_dir, record, project_dir=project_dir, **about | more
+    )
 
 
 @pytest.mark.row("S4-22")

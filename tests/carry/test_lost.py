@@ -46,7 +46,7 @@ def test_what_a_summary_leaves_out_is_named_and_repeated_look_ups_are_counted(
         "repeated_before": 1,
         "repeated_after": 1,
     }
-    shown = "\n".join(lost.loss_lines(loss, session.session_id))
+    shown = "\n".join(lost.lines_of_one_loss(loss, session.session_id))
     assert "(brimline carry show --session 11111111): Never touch the orders table." in shown
     assert "1 file not in the summary (to be read again): /src/gone.py" in shown
     assert f"(brimline store get KEY): {KEY[:19]} make docs" in shown
@@ -61,7 +61,7 @@ def test_files_that_were_lost_are_told_apart_by_their_ends(session: SessionBuild
     session.compact(150_000, summary="None of them.")
 
     (loss,) = lost.losses_by_boundary(session.path).values()
-    (line,) = lost.loss_lines(loss, session.session_id)
+    (line,) = lost.lines_of_one_loss(loss, session.session_id)
 
     assert line.startswith("7 files not in the summary (to be read again): 5 of 7: …")
     assert [f"part_{number}.py" in line for number in range(7)] == [False] * 2 + [True] * 5
@@ -86,7 +86,7 @@ def test_what_was_lost_is_told_by_the_last_five_of_each_kind() -> None:
         "repeated_after": 3,
     }
 
-    lines = lost.loss_lines(loss, "11112222-3333")
+    lines = lost.lines_of_one_loss(loss, "11112222-3333")
 
     way = "brimline carry show --session 11112222"
     names = "message 1; message 2; message 3; message 4; message 5"
@@ -95,7 +95,9 @@ def test_what_was_lost_is_told_by_the_last_five_of_each_kind() -> None:
         "1 file not in the summary (to be read again): /src/a.py",
         "look-ups repeated: 0 in the 20 requests before, 3 after",
     ]
-    few = lost.loss_lines(loss | {"messages": loss["messages"][:5], "repeated_after": 0}, "1")
+    few = lost.lines_of_one_loss(
+        loss | {"messages": loss["messages"][:5], "repeated_after": 0}, "1"
+    )
     assert few[0].endswith(": message 0; message 1; message 2; message 3; message 4")
     assert len(few) == 2
 
@@ -153,7 +155,7 @@ def test_a_stored_output_is_lost_where_neither_its_key_nor_its_source_is_named(
 def test_what_was_lost_is_named_in_sixty_characters(length: int, shown: str) -> None:
     """Of each; the session by its first eight."""
     loss: dict[str, Any] = {"messages": ["x" * length], "files": [], "outputs": ["sha256:1 a"]}
-    lines = lost.loss_lines(loss | {"repeated_before": 1, "repeated_after": 0}, "1" * 9)
+    lines = lost.lines_of_one_loss(loss | {"repeated_before": 1, "repeated_after": 0}, "1" * 9)
 
     assert lines == [
         f"1 message not in the summary (brimline carry show --session {'1' * 8}): {shown}",
@@ -161,7 +163,7 @@ def test_what_was_lost_is_named_in_sixty_characters(length: int, shown: str) -> 
         "look-ups repeated: 1 in the 20 requests before, 0 after",
     ]
     nothing: dict[str, Any] = {"messages": [], "files": [], "outputs": []}
-    assert lost.loss_lines(nothing | {"repeated_before": 0, "repeated_after": 0}, "1") == []
+    assert lost.lines_of_one_loss(nothing | {"repeated_before": 0, "repeated_after": 0}, "1") == []
 
 
 def test_each_compaction_has_its_own_losses_by_the_row_it_begins_with(

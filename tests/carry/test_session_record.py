@@ -32,7 +32,7 @@ def test_a_session_is_found_with_its_transcript_and_project(
     place = session_record.choose_session(home_dir, ID[:8])
 
     assert place == (ID, recorded.path, "/home/dev/other")
-    assert session_record.transcript_and_folder_of_id("gone") == ("gone", None, os.getcwd())
+    assert session_record.transcript_and_project_of_id("gone") == ("gone", None, os.getcwd())
     with pytest.raises(SessionError):
         session_record.choose_session(home_dir, "ffffffff")
 
@@ -47,7 +47,7 @@ def test_what_a_hook_had_no_time_for_is_read_now_and_kept(
     ledger.save(home_dir, cut)
 
     record = session_record.bring_whole_ledger_up_to_date(
-        home_dir, session_record.transcript_and_folder_of_id(ID)
+        home_dir, session_record.transcript_and_project_of_id(ID)
     )
 
     assert [message["text"] for message in record.messages] == ["Never touch billing."]
@@ -59,11 +59,11 @@ def test_a_checkpoint_on_demand_says_where_it_is_and_what_is_missing(
     home_dir: str, project_dir: str, recorded: SessionBuilder
 ) -> None:
     """With how full the session was."""
-    policy = config.current_policy(home_dir, project_dir)
+    policy = config.build_live_policy(home_dir, project_dir)
     policy.values["carry.critical_files"] = ["plan.md"]
 
     document = session_record.save_checkpoint(
-        home_dir, session_record.transcript_and_folder_of_id(ID), policy
+        home_dir, session_record.transcript_and_project_of_id(ID), policy
     )
 
     assert document["session_id"] == ID

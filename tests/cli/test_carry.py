@@ -147,7 +147,7 @@ def test_a_forgotten_message_stays_away(brimline: Run, session: SessionBuilder) 
     assert brimline("carry", "forget", message, "--yes").code == 0
     session.prompt("Now the documentation, please.")
     assert RULE not in brimline("carry", "card").out
-    kept = Path(paths.carry_session_dir(paths.home(), SESSION), "ledger.json")
+    kept = Path(paths.carry_session_dir(paths.data_dir(), SESSION), "ledger.json")
     assert RULE not in kept.read_text(encoding="utf-8")
 
 

@@ -28,10 +28,10 @@ class Watched(output.Progress):
         self.label, self.total, self.done = label, total, 0
         self.made.append(self)
 
-    def update(self, amount: int) -> None:
+    def advance(self, amount: int) -> None:
         """That much more is done."""
         self.done += amount
-        super().update(amount)
+        super().advance(amount)
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ def session(world: Path, monkeypatch: pytest.MonkeyPatch) -> SessionBuilder:
         made = SessionBuilder(path, session_id, str(project), now=1_790_000_000.0 + number)
         made.prompt("Look at the batch.")
         made.reply(20_000, text_block("It is whole."))
-        respond("Stop", json.dumps(event("Stop", made)).encode(), paths.home())
+        respond("Stop", json.dumps(event("Stop", made)).encode(), paths.data_dir())
     return made
 
 

@@ -93,7 +93,7 @@ def test_an_expired_cache_costs_no_thinking(
     stub.binding = binding = Binding("silent") if model == MODEL else None
     behind = Behind(client, tmp_path)
     first = read_files(behind, model=model, count=26)
-    with sqlite3.connect(paths.stand_ins_file(str(behind.home))) as database:
+    with sqlite3.connect(paths.stand_ins_database(str(behind.home))) as database:
         database.execute("UPDATE requests SET at = at - 7200")
     database.close()
 

@@ -313,7 +313,7 @@ def test_with_hooks_and_the_mcp_server_each_effect_comes_once(
     for shown in (by_hook, by_gateway):
         assert shown.count("[brimline") == 1
         assert "request 250 served" not in shown
-        reference = stubs.parse_reference(shown)
+        reference = stubs.first_reference_in(shown)
         assert reference
         assert installed.command("store", "get", reference.key).stdout.decode() == log
     assert "request 250 served" in recalled

@@ -39,7 +39,7 @@ OFFERED = {"ENABLE_TOOL_SEARCH": "false"}
 
 def key_of(shown: str) -> str:
     """The key in a reference."""
-    found = stubs.parse_reference(shown)
+    found = stubs.first_reference_in(shown)
     assert found is not None, shown[:400]
     return found.key
 

@@ -116,7 +116,7 @@ def test_a_broken_session_is_whole_again(client: Client, stub: StubApi, recorded
         assert _seen(request) == mended, breaks.__name__
         if breaks is lost_call:
             # The model can have the content back by its key.
-            found = stubs.parse_reference(request.seen_text())
+            found = stubs.first_reference_in(request.seen_text())
             assert found is not None
             assert home.command("store", "get", found.key).stdout == b"BBB-2"
         if breaks is lost_result:

@@ -125,20 +125,20 @@ def test_a_request_names_its_session_or_is_known_by_its_beginning() -> None:
     ]
     first, later = [said("user", "a")], [said("user", "a"), said("assistant", "b")]
 
-    assert blocks.session_id_of_request(named) == "s1"
-    assert len({blocks.session_id_of_request({**one, "messages": first}) for one in nameless}) == 1
-    assert blocks.session_id_of_request({"messages": later}) == blocks.session_id_of_request(
+    assert blocks.session_id_or_hash(named) == "s1"
+    assert len({blocks.session_id_or_hash({**one, "messages": first}) for one in nameless}) == 1
+    assert blocks.session_id_or_hash({"messages": later}) == blocks.session_id_or_hash(
         {"messages": first}
     )
-    assert blocks.session_id_of_request(
+    assert blocks.session_id_or_hash(
         {"messages": [said("user", "c")]}
-    ) != blocks.session_id_of_request(named)
-    assert blocks.session_id_of_request({"messages": []}) != blocks.session_id_of_request(
+    ) != blocks.session_id_or_hash(named)
+    assert blocks.session_id_or_hash({"messages": []}) != blocks.session_id_or_hash(
         {"messages": first}
     )
-    assert blocks.session_id_of_request(
+    assert blocks.session_id_or_hash(
         {"system": "x", "messages": first}
-    ) != blocks.session_id_of_request({"messages": first})
+    ) != blocks.session_id_or_hash({"messages": first})
 
 
 def test_the_last_round_begins_with_a_call_or_the_users_words() -> None:

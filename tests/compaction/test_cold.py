@@ -19,17 +19,17 @@ def conversation(*first: Call, later: int = cold.KEPT_RESULTS) -> list[Call]:
 
 def gone(*first: Call, later: int = cold.KEPT_RESULTS) -> list[str]:
     """The calls whose results go."""
-    return [call.id for call in cold.calls_with_cold_results(conversation(*first, later=later))]
+    return [call.id for call in cold.select_cold_result_calls(conversation(*first, later=later))]
 
 
 def test_the_last_results_stay_and_the_one_before_them_goes() -> None:
     """Fifteen of them, in the order of the conversation."""
     calls = [Call(str(number), "Grep", "", LONG) for number in range(17)]
 
-    assert [call.id for call in cold.calls_with_cold_results(calls)] == ["0", "1"]
-    assert [call.id for call in cold.calls_with_cold_results(calls, kept=16)] == ["0"]
-    assert [call.id for call in cold.calls_with_cold_results(calls, kept=99)] == []
-    assert len(cold.calls_with_cold_results(calls, kept=0)) == 17
+    assert [call.id for call in cold.select_cold_result_calls(calls)] == ["0", "1"]
+    assert [call.id for call in cold.select_cold_result_calls(calls, kept=16)] == ["0"]
+    assert [call.id for call in cold.select_cold_result_calls(calls, kept=99)] == []
+    assert len(cold.select_cold_result_calls(calls, kept=0)) == 17
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_a_caller_may_say_what_is_long_but_not_of_a_report() -> None:
         Call("open", "Grep", ""),
     )
 
-    assert [call.id for call in cold.calls_with_cold_results(calls, least=100)] == ["long"]
+    assert [call.id for call in cold.select_cold_result_calls(calls, least=100)] == ["long"]
 
 
 def test_words_of_the_user_stay_and_an_image_goes_even_if_it_is_new() -> None:
@@ -63,7 +63,7 @@ def test_words_of_the_user_stay_and_an_image_goes_even_if_it_is_new() -> None:
     image = Call("image", "Read", "a.png", 3, has_image=True)
     both = Call("both", "Bash", "", 3, has_image=True, is_users=True)
 
-    assert [call.id for call in cold.calls_with_cold_results([users, image, both])] == ["image"]
+    assert [call.id for call in cold.select_cold_result_calls([users, image, both])] == ["image"]
     assert gone(users) == []
 
 

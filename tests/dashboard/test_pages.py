@@ -310,7 +310,7 @@ def test_a_cost_is_at_least_that_where_replies_were_recorded_in_part(
     agents = [{"name": "a", "model": "claude-opus-4-1"}, {"name": "b", "model": "acme"}]
 
     own, shared = [
-        pages._hedge_cost_hide_agent_names(
+        pages._hedge_and_redact_costs(
             told, {"cost": cost, "subagents": [dict(each) for each in agents]}, redacted=hides
         )
         for hides in (False, True)

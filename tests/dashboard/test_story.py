@@ -295,7 +295,7 @@ def test_every_request_is_read_in_the_window_that_was_known_by_then(
     for tokens in (50_000, 250_000, 60_000):
         session.reply(tokens)
     later = story.read_story(session.path, home_dir)
-    SessionState(home_dir, find.session_id_of(session.path)).remember_window(1_000_000)
+    SessionState(home_dir, find.session_id_of(session.path)).save_proved_window(1_000_000)
     known = story.read_story(session.path, home_dir)
 
     assert [one.reading.window.tokens for one in later.moments] == [200_000, 1_000_000, 1_000_000]
@@ -353,7 +353,7 @@ def test_times_of_hooks_are_sorted_by_event_and_size() -> None:
         {"event": "Gateway", "ms": 1},
     ]
 
-    found = story.hook_milliseconds_by_event(events)
+    found = story.sorted_hook_ms_by_event(events)
 
     assert list(found.items()) == [("PreToolUse", [7.5]), ("Stop", [3.0, 9.0])]
 

@@ -121,7 +121,7 @@ def test_a_request_tells_what_the_gateway_replaced_with_the_text_by_its_key(
     """The figure is that of `status`; the text is what the client had sent."""
     with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
         known = Conversations(
-            home_dir, Settings(), config.current_policy(home_dir, home_dir), sticky
+            home_dir, Settings(), config.build_live_policy(home_dir, home_dir), sticky
         )
         headers = {b"x-claude-code-session-id": NAME.encode()}
         passing = known.prepare_request(raw_of(bulky()), headers, time.time())
@@ -462,8 +462,7 @@ def test_a_project_is_one_that_had_a_session_else_where_it_runs(
     pages.index.refresh()
 
     found = [
-        pages._chosen_and_other_projects(asked(f"project={quote(str(f))}"))
-        for f in (other, strange)
+        pages._chosen_and_all_projects(asked(f"project={quote(str(f))}")) for f in (other, strange)
     ]
 
     assert [place["project"] for place in found] == [str(other), str(here)]
@@ -688,7 +687,7 @@ def test_memory_shows_twenty_hits_of_whatever_project(
 ) -> None:
     """The first of them open; a question is at most 200 characters long."""
     entries = [Entry(f"{at}", f"The otter swims {at}", project="/p") for at in range(count)]
-    hits.memory_of_data(home_dir).put_entries(entries)
+    hits.open_memory(home_dir).put_entries(entries)
     pages = web.Dashboard(home_dir)
 
     page = text_of(pages.memory_page(asked("q=+otter+")))

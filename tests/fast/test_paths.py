@@ -15,11 +15,11 @@ from brimline.fast import paths
 
 def test_the_data_folder_has_three_sources(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The environment wins over what was installed, which wins over the client's folder."""
-    assert paths.home("/installed") == str(world / "brimline")
+    assert paths.data_dir("/installed") == str(world / "brimline")
 
     monkeypatch.delenv("BRIMLINE_HOME")
-    assert paths.home("/installed/") == "/installed"
-    assert paths.home() == str(world / "home" / ".claude" / "brimline")
+    assert paths.data_dir("/installed/") == "/installed"
+    assert paths.data_dir() == str(world / "home" / ".claude" / "brimline")
 
     monkeypatch.delenv("CLAUDE_CONFIG_DIR")
     monkeypatch.setenv("HOME", "/home/dev/")
@@ -33,7 +33,7 @@ def test_a_relative_data_folder_is_below_the_users_home(
     """Not below the current one, as for the client: each session would keep its data elsewhere."""
     monkeypatch.setenv("BRIMLINE_HOME", named)
 
-    assert paths.home() == str(world / "home" / "data")
+    assert paths.data_dir() == str(world / "home" / "data")
     folder = paths.project_transcripts_dir("/home/dev/my.project_1")
     assert folder == f"{world}/home/.claude/projects/-home-dev-my-project-1"
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", "config/")
@@ -152,13 +152,13 @@ def test_files_lie_where_they_always_did() -> None:
         paths.audit_log("/h"): "/h/audit.jsonl",
         paths.learned_file("/h"): "/h/learned.json",
         paths.command_file("/h"): "/h/command",
-        paths.stand_ins_file("/h"): "/h/gateway/stand-ins.sqlite3",
+        paths.stand_ins_database("/h"): "/h/gateway/stand-ins.sqlite3",
         paths.sessions_dir("/h"): "/h/sessions",
         paths.carry_dir("/h"): "/h/carry",
     }
 
     assert list(found) == list(found.values())
-    assert paths.conductor_state_files("/p") == (
+    assert paths.conductor_paths_in_project("/p") == (
         "/p/conductor-state.json",
         "/p/.claude/conductor-state.json",
     )

@@ -33,7 +33,7 @@ COUNTED = {"input_tokens": 10, "cache_read_input_tokens": 48_990, "output_tokens
 def test_the_size_of_a_conversation_is_what_the_service_counted(home_dir: str) -> None:
     """An answer without usage teaches nothing, and leaves what was known."""
     with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
-        policy = config.current_policy(home_dir, home_dir)
+        policy = config.build_live_policy(home_dir, home_dir)
         conversations = Conversations(home_dir, Settings(), policy, sticky)
         headers = {name.lower().encode(): value.encode() for name, value in SESSION.items()}
         passing = conversations.prepare_request(raw_of(bulky()), headers, time.time())
@@ -52,7 +52,7 @@ def test_prices_are_those_of_the_table_and_the_users(home_dir: str) -> None:
     own += "input = 10\noutput = 50\nwrite_5m = 12.5\nwrite_1h = 20\nread = 0.1\n"
     with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
         Path(home_dir, "config.toml").write_text(own)
-        policy = config.current_policy(home_dir, home_dir)
+        policy = config.build_live_policy(home_dir, home_dir)
         conversations = Conversations(home_dir, Settings(), policy, sticky)
         prices = []
         for model in ("claude-opus-5-5", "palimpsest-2", "claude-sonnet-4-6"):
@@ -74,7 +74,7 @@ def test_a_long_prompt_has_the_prices_of_long_prompts(home_dir: str) -> None:
     longer = json.dumps(bulky(1).body(model="palimpsest-2")).encode()
     with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
         Path(home_dir, "config.toml").write_text(own)
-        policy = config.current_policy(home_dir, home_dir)
+        policy = config.build_live_policy(home_dir, home_dir)
         conversations = Conversations(home_dir, Settings(), policy, sticky)
         first = conversations.prepare_request(raw, {}, time.time())
         conversations.note_answer(first, COUNTED)
@@ -89,7 +89,7 @@ def test_a_long_prompt_has_the_prices_of_long_prompts(home_dir: str) -> None:
 def conversations(home_dir: str) -> Iterator[Conversations]:
     """Those of a gateway that has just been started."""
     with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
-        policy = config.current_policy(home_dir, home_dir)
+        policy = config.build_live_policy(home_dir, home_dir)
         yield Conversations(home_dir, Settings(), policy, sticky)
 
 
@@ -121,9 +121,9 @@ def test_what_is_no_request_of_a_conversation_passes_as_it_is(
     conversations.note_answer(passing, COUNTED)
 
     assert (passing.raw, passing.known, passing.outcome) == (raw, None, None)
-    assert conversations.body_to_count(raw, {}, time.time()) == raw
-    assert not conversations.shorten_refused_request(passing, b"prompt is too long")
-    assert not conversations.drop_refused_thinking(passing, all_of_it=True)
+    assert conversations.body_as_if_sent(raw, {}, time.time()) == raw
+    assert not conversations.try_shorten_refused(passing, b"prompt is too long")
+    assert not conversations.try_drop_thinking(passing, all_of_it=True)
 
 
 def test_a_refused_request_is_made_shorter_once(conversations: Conversations) -> None:
@@ -135,16 +135,16 @@ def test_a_refused_request_is_made_shorter_once(conversations: Conversations) ->
     passing = conversations.prepare_request(raw_of(talk), {}, time.time())
     before = len(passing.raw)
 
-    first = conversations.shorten_refused_request(passing, told)
+    first = conversations.try_shorten_refused(passing, told)
     shorter = len(passing.raw)
-    second = conversations.shorten_refused_request(passing, told)
+    second = conversations.try_shorten_refused(passing, told)
     conversations.note_second_refusal(passing)
     talk.idle(1)
     later = conversations.prepare_request(raw_of(talk), {}, time.time())
 
     assert (first, second) == (True, False)
     assert shorter < 0.6 * before
-    assert not conversations.shorten_refused_request(later, told)
+    assert not conversations.try_shorten_refused(later, told)
 
 
 def test_counting_the_tokens_of_a_request_keeps_nothing_of_it(
@@ -153,7 +153,7 @@ def test_counting_the_tokens_of_a_request_keeps_nothing_of_it(
     """It is counted as it would be sent."""
     raw = raw_of(bulky())
 
-    counted = conversations.body_to_count(raw, {}, time.time())
+    counted = conversations.body_as_if_sent(raw, {}, time.time())
 
     with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
         kept = sticky.last_requests("")
@@ -268,7 +268,7 @@ def test_the_same_request_is_sent_in_the_same_bytes_after_a_restart(
     stranger.read("/w/other.py", 9_000)
     first = conversations.prepare_request(raw, {}, time.time())
     with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
-        policy = config.current_policy(home_dir, home_dir)
+        policy = config.build_live_policy(home_dir, home_dir)
         restarted = Conversations(home_dir, Settings(), policy, sticky)
         again = restarted.prepare_request(raw, {}, time.time())
         later = restarted.prepare_request(longer, {}, time.time())
@@ -408,7 +408,7 @@ def test_whatever_fails_is_a_line_in_the_error_log_and_the_request_goes_on(
     raw = raw_of(bulky())
 
     passing = conversations.prepare_request(raw, {}, time.time())
-    counted = conversations.body_to_count(raw, {}, time.time())
+    counted = conversations.body_as_if_sent(raw, {}, time.time())
 
     failures = logs.recent_failures(home_dir, 0.0)
     assert (passing.raw, passing.outcome, counted) == (raw, None, raw)
@@ -470,7 +470,7 @@ def test_a_model_that_refused_its_thinking_is_known_for_it(
     """Also after a restart."""
     passing = conversations.prepare_request(raw_of(bulky()), _session(1), time.time())
 
-    conversations.drop_refused_thinking(passing, all_of_it=True)
+    conversations.try_drop_thinking(passing, all_of_it=True)
 
     with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
         assert sticky.models_binding_thinking() == {passing.model}
@@ -500,7 +500,7 @@ def test_counting_adopts_nothing_of_another_conversation(conversations: Conversa
     """What is only counted was never sent."""
     sent = conversations.prepare_request(raw_of(bulky()), _session(1), time.time())
 
-    counted = conversations.body_to_count(raw_of(bulky(1)), _session(2), time.time())
+    counted = conversations.body_as_if_sent(raw_of(bulky(1)), _session(2), time.time())
 
     adopted = conversations._stickiness.sent_stand_ins(sent.names, "s2/")
     assert len(counted) < len(raw_of(bulky(1)))
@@ -522,7 +522,7 @@ class Late(Stickiness):
 def test_where_another_gateway_is_always_faster_nothing_new_is_replaced(home_dir: str) -> None:
     """After five attempts the request passes with what stands in already."""
     with contextlib.closing(Late(home_dir, time.time())) as sticky:
-        policy = config.current_policy(home_dir, home_dir)
+        policy = config.build_live_policy(home_dir, home_dir)
         talks = Conversations(home_dir, Settings(), policy, sticky)
         raw = raw_of(bulky())
         passing = talks.prepare_request(raw, _session(1), time.time())
@@ -563,7 +563,7 @@ def test_a_refusal_of_thinking_leaves_out_only_what_our_edits_made_invalid(
     edited = conversations.prepare_request(raw_of(bulky()), _session(2), time.time())
 
     told = [
-        conversations.drop_refused_thinking(passing, all_of_it=all_of_it)
+        conversations.try_drop_thinking(passing, all_of_it=all_of_it)
         for passing in (plain, edited)
         for all_of_it in (False, True)
     ]

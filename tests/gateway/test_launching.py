@@ -174,7 +174,7 @@ def test_variables_are_those_that_the_client_would_see(
     world: Path, sources: str | None, is_trusted: bool, strongest: list[str]
 ) -> None:
     """The organisation's settings are the strongest, then `--settings`, then the files."""
-    files = clientsettings.settings_files(str(world / "project"))
+    files = clientsettings.path_by_scope(str(world / "project"))
     scopes = ["managed", "flag", "local", "project", "user"]
     ranks = {scope: {f"V{at}": scope for at in range(scopes.index(scope) + 1)} for scope in scopes}
     for scope, path in files.items():
@@ -197,7 +197,7 @@ def test_of_a_folder_that_is_not_trusted_the_person_is_told_what_does_not_count(
     world: Path, capsys: pytest.CaptureFixture[str], variable: str
 ) -> None:
     """Where it names a way to a service, and not for any other variable."""
-    path = clientsettings.settings_files(str(world / "project"))["local"]
+    path = clientsettings.path_by_scope(str(world / "project"))["local"]
     write_variables(path, OTHER="1")
     assert "OTHER" not in launching._env_with_client_settings({}, None)
     quiet = capsys.readouterr().err

@@ -108,7 +108,7 @@ def test_bulk_arrives_as_a_preview_and_its_original_is_in_the_store(
         gateway.ask(raw_of(bulky()), SESSION | {"x-api-key": "sk-secret"})
 
     (_, _, (_, result)) = flat(upstream.arrived[0].body)
-    told = stub.parse_reference(result["content"])
+    told = stub.first_reference_in(result["content"])
     assert told is not None
     assert contents.read_content(home_dir, told.key) == LOG.encode()
     assert not errors(home_dir)
@@ -463,7 +463,7 @@ def test_what_stands_in_already_is_sent_where_nothing_can_be_written(
     """A locked file costs no cache: nothing new is replaced, and nothing comes back."""
     with Gateway(upstream.url) as gateway:
         gateway.ask(raw_of(bulky()), SESSION)
-        held = sqlite3.connect(paths.stand_ins_file(home_dir), isolation_level=None)
+        held = sqlite3.connect(paths.stand_ins_database(home_dir), isolation_level=None)
         held.execute("BEGIN IMMEDIATE")
         later = bulky(1)
         later.step("Bash", {"command": "journalctl -u mail"}, LOG.replace("request", "letter"))
@@ -480,7 +480,7 @@ def test_what_stands_in_already_is_sent_where_nothing_can_be_written(
 
 def test_a_damaged_file_of_stand_ins_is_begun_anew(upstream: Upstream, home_dir: str) -> None:
     """Layers work at this start already, not never again."""
-    path = Path(paths.stand_ins_file(home_dir))
+    path = Path(paths.stand_ins_database(home_dir))
     path.parent.mkdir(parents=True)
     path.write_bytes(b"garbage" * 1_000)
     with Gateway(upstream.url) as gateway:

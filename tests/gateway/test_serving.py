@@ -155,7 +155,7 @@ def test_a_replayed_request_has_the_time_it_was_recorded_at(
 
 def test_where_offloading_is_off_no_previews_are_made(home_dir: str, project_dir: str) -> None:
     """The other layers apply."""
-    policy = config.current_policy(home_dir, project_dir)
+    policy = config.build_live_policy(home_dir, project_dir)
     plan = serving.Plan("http://a.example", "s", tuple(LAYERS))
     usual = serving._layer_settings(plan, policy)
     policy.values["offload.preset"] = "off"
@@ -294,7 +294,7 @@ def test_where_stand_ins_cannot_be_kept_requests_pass_as_they_are_and_that_is_to
     home_dir: str, capsys: pytest.CaptureFixture[str], is_usable: bool
 ) -> None:
     """Before it serves; a gateway without layers needs no file."""
-    file = Path(paths.stand_ins_file(home_dir))
+    file = Path(paths.stand_ins_database(home_dir))
     if not is_usable:
         file.parent.parent.mkdir(parents=True, exist_ok=True)
         file.parent.write_text("no folder")

@@ -81,7 +81,7 @@ def test_a_forgotten_session_takes_nothing_from_others_and_sends_no_key_of_its_o
         gateway.ask(raw_of(bulky(2)), {"X-Claude-Code-Session-Id": "s10"})
 
     told = [
-        [stub.parse_reference(block.get("content", "")) for _, block in flat(arrived.body)]
+        [stub.first_reference_in(block.get("content", "")) for _, block in flat(arrived.body)]
         for arrived in upstream.arrived
     ]
     shared = told[0][2]
@@ -95,7 +95,7 @@ def test_a_forgotten_session_takes_nothing_from_others_and_sends_no_key_of_its_o
 def test_a_session_is_forgotten_though_the_file_of_stand_ins_is_damaged(home_dir: str) -> None:
     """Nobody can tell what that still holds, so it goes as a whole."""
     put.put(home_dir, LOG.encode(), {"session": "s1"})
-    path = Path(paths.stand_ins_file(home_dir))
+    path = Path(paths.stand_ins_database(home_dir))
     path.parent.mkdir()
     path.write_bytes(b"no database" * 99)
 
@@ -119,7 +119,7 @@ def test_keys_that_are_sent_for_thirty_days_are_promised_to_all_sessions_but_one
             fresh = {"a": StandIn(2, {}, f"of {name}", 1.0), "b": StandIn(2, {}, "", 1.0)}
             sticky.record_request(name, sent, fresh)
         running = traces.promised_keys(home_dir, "s1")
-    folder = Path(paths.stand_ins_file(home_dir)).parent
+    folder = Path(paths.stand_ins_database(home_dir)).parent
 
     assert running == traces.promised_keys(home_dir, "s1") == {"of s10/", "of s2/a"}
     assert traces.promised_keys(home_dir, "") == {"of s1/", "of s10/", "of s2/a"}
@@ -128,7 +128,7 @@ def test_keys_that_are_sent_for_thirty_days_are_promised_to_all_sessions_but_one
 
 def test_a_damaged_file_stands_in_the_way_of_housekeeping_only(home_dir: str) -> None:
     """Which says what to do; one that is merely of another kind is not said to be damaged."""
-    path = Path(paths.stand_ins_file(home_dir))
+    path = Path(paths.stand_ins_database(home_dir))
     path.parent.mkdir(parents=True)
     path.write_bytes(b"no database" * 99)
 
@@ -154,7 +154,7 @@ def test_a_forgotten_session_leaves_no_stand_in_and_no_word_of_it(home_dir: str)
         left = [len(sticky.last_requests(name)) for name in ("s1/", "s1/agent", "s10/")]
         standing = [sticky.sent_stand_ins(["a"], name) for name in ("s1/", "s1/agent", "s10/")]
 
-    held = Path(paths.stand_ins_file(home_dir)).read_bytes()
+    held = Path(paths.stand_ins_database(home_dir)).read_bytes()
     assert left == [0, 0, 1]
     assert [len(each) for each in standing] == [0, 0, 1]
     assert held.count(b"zanzibar") == 1

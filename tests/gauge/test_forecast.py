@@ -12,9 +12,9 @@ from brimline import models
 from brimline.gauge.forecast import (
     forecast,
     log_speed_of_segment,
-    mean_log_speed_by_generation,
     mean_recent_growth_tokens,
-    usual_tokens_per_operation,
+    speed_by_model_generation,
+    usual_tokens_per_request,
 )
 
 READINGS = st.lists(st.integers(), min_size=2, max_size=60)
@@ -42,10 +42,10 @@ def figures(occupancies: list[int], tokens_left: float, speed: float) -> tuple[i
 def test_there_is_a_forecast_from_the_second_reading_to_the_point() -> None:
     """One reading has no growth; at or over the point nothing is left, whatever the speed."""
     for occupancies in ([], [50_000]):
-        assert forecast(occupancies, 60_000, usual_tokens_per_operation("")) is None
+        assert forecast(occupancies, 60_000, usual_tokens_per_request("")) is None
         assert mean_recent_growth_tokens(occupancies) is None
     for tokens_left in (0, -1, -50_000):
-        assert figures(uneven(1_000), tokens_left, usual_tokens_per_operation("")) == (0, 0, 0)
+        assert figures(uneven(1_000), tokens_left, usual_tokens_per_request("")) == (0, 0, 0)
 
 
 def test_one_large_result_is_no_pace_and_three_are() -> None:
@@ -88,7 +88,7 @@ def test_old_and_repeated_readings_change_nothing() -> None:
     """A truncated history gives the same forecast, and so does a request that was read twice."""
     occupancies = [20_000, 90_000, *uneven(700, requests=21, start=91_000)]
     twice = [occupancy for occupancy in occupancies for _ in range(2)]
-    speed = usual_tokens_per_operation("4.5")
+    speed = usual_tokens_per_request("4.5")
 
     for same in (occupancies[-21:], twice):
         assert figures(same, 30_000, speed) == figures(occupancies, 30_000, speed)
@@ -100,7 +100,7 @@ def test_a_drop_is_not_taken_for_slow_growth() -> None:
     before = uneven(900, requests=11)
     fallen = [*before, *uneven(900, requests=11, start=70_000)]
     unbroken = uneven(900, requests=21)
-    speed = usual_tokens_per_operation("")
+    speed = usual_tokens_per_request("")
 
     assert figures(fallen, 30_000, speed)[:2] == figures(unbroken, 30_000, speed)[:2]
 
@@ -132,7 +132,7 @@ def test_more_tokens_left_are_never_fewer_operations(
 @given(st.text() | st.none())
 def test_any_model_name_has_a_usual_speed(model: str | None) -> None:
     """A name nobody has seen yet gets the figures of an unknown model."""
-    speed = usual_tokens_per_operation(models.lookup_model(model).generation)
+    speed = usual_tokens_per_request(models.lookup_model(model).generation)
 
     assert 1_000 < speed < 1_500
 
@@ -141,15 +141,15 @@ def test_the_users_own_segments_move_the_shipped_figures() -> None:
     """A few a little, many replace them; for other families too."""
     model, other = "4.5", "4.7"
     fast = [(model, uneven(2_400, requests=40))]
-    learned = [mean_log_speed_by_generation(fast * count) for count in (0, 1, 10, 1_000)]
-    speeds = [usual_tokens_per_operation(model, one) for one in learned]
+    learned = [speed_by_model_generation(fast * count) for count in (0, 1, 10, 1_000)]
+    speeds = [usual_tokens_per_request(model, one) for one in learned]
 
     assert speeds == sorted(speeds)
     assert speeds[1] < 1.2 * speeds[0]
     assert speeds[3] == pytest.approx(2_400, rel=0.05)
-    moved = usual_tokens_per_operation(other, learned[2])
-    assert usual_tokens_per_operation(other) < moved < speeds[2]
-    assert usual_tokens_per_operation(model, {"4.5": [4, 7.5], "": [1, 6.5, 0.0]}) > 0
+    moved = usual_tokens_per_request(other, learned[2])
+    assert usual_tokens_per_request(other) < moved < speeds[2]
+    assert usual_tokens_per_request(model, {"4.5": [4, 7.5], "": [1, 6.5, 0.0]}) > 0
 
 
 def test_the_opening_and_drops_are_left_out_of_what_is_learned() -> None:
@@ -158,15 +158,15 @@ def test_the_opening_and_drops_are_left_out_of_what_is_learned() -> None:
 
     assert log_speed_of_segment([20_000, 59_000, *late]) == pytest.approx(math.log(1_000))
     assert log_speed_of_segment([*late, 65_000]) == pytest.approx(math.log(1_000))
-    assert mean_log_speed_by_generation([("4.5", uneven(1_000, requests=5)), ("", [])]) == {}
+    assert speed_by_model_generation([("4.5", uneven(1_000, requests=5)), ("", [])]) == {}
 
 
 @given(st.lists(st.lists(st.integers(), max_size=40), max_size=5))
 def test_any_history_can_be_summarised(histories: list[list[int]]) -> None:
     """Whatever the numbers, the statistics make a usable speed."""
-    learned = mean_log_speed_by_generation([("", occupancies) for occupancies in histories])
+    learned = speed_by_model_generation([("", occupancies) for occupancies in histories])
 
-    assert usual_tokens_per_operation("", learned) > 0
+    assert usual_tokens_per_request("", learned) > 0
 
 
 @pytest.mark.row("S4-37", "S4-39")
@@ -175,7 +175,7 @@ def test_steady_growth_is_forecast_by_division(steps: int) -> None:
     """60 % used, five points with every request, compaction at 83.5 %: four to six are left."""
     readings = [120_000 - 10_000 * back for back in range(steps, -1, -1)]
 
-    low, ops, high = figures(readings, 167_000 - 120_000, usual_tokens_per_operation("4.5"))
+    low, ops, high = figures(readings, 167_000 - 120_000, usual_tokens_per_request("4.5"))
 
     assert 3 <= low < ops == 5 < high <= 7
 
@@ -196,7 +196,7 @@ def test_any_steady_pace_is_right_within_a_quarter(
     for factor in noise:
         readings.append(readings[-1] + round(pace * factor))
 
-    low, ops, high = figures(readings, pace * requests, usual_tokens_per_operation("4.7"))
+    low, ops, high = figures(readings, pace * requests, usual_tokens_per_request("4.7"))
 
     assert abs(ops - requests) <= max(1, requests / 4 + 0.5)
     assert low <= requests <= high
@@ -217,7 +217,7 @@ def test_a_steady_session_is_forecast_by_division_from_its_fourth_request_on(
     """Within a quarter, or one request; and it says that the pace is the session's own."""
     readings = [start + pace * index for index in range(steps + 1)]
 
-    answer = forecast(readings, tokens_left, usual_tokens_per_operation(generation))
+    answer = forecast(readings, tokens_left, usual_tokens_per_request(generation))
 
     assert answer is not None
     division = tokens_left / pace
@@ -246,7 +246,7 @@ def test_a_few_large_steps_are_a_pace_unless_a_single_one_stands_out() -> None:
     assert found is not None
     assert found.high <= 3
     steady = [20_000 + 10_000 * number for number in range(11)]
-    speed = usual_tokens_per_operation("4.5")
+    speed = usual_tokens_per_request("4.5")
 
     for large, pace in (
         ([60_000, 100_000], 0),
@@ -298,12 +298,12 @@ def test_a_steep_session_goes_on_as_it_did() -> None:
 
 def test_a_usual_speed_is_shipped_for_each_generation() -> None:
     """Fifteen segments of one's own count as much as that."""
-    speeds = [round(usual_tokens_per_operation(name)) for name in ("before-4.5", "4.5", "4.7", "")]
+    speeds = [round(usual_tokens_per_request(name)) for name in ("before-4.5", "4.5", "4.7", "")]
     assert speeds == [1_274, 1_153, 1_224, 1_188]
-    assert round(usual_tokens_per_operation("4.5", {"4.5": (15, 8.0)})) == 2_351
-    assert round(usual_tokens_per_operation("4.5", {"4.7": (15, 8.0)})) == 1_799
-    assert round(usual_tokens_per_operation("x", {"y": (5, 7.5)})) == 1_319
-    assert round(usual_tokens_per_operation("4.5", {"4.5": (1, 8.0)}, shipped={})) == 2_981
+    assert round(usual_tokens_per_request("4.5", {"4.5": (15, 8.0)})) == 2_351
+    assert round(usual_tokens_per_request("4.5", {"4.7": (15, 8.0)})) == 1_799
+    assert round(usual_tokens_per_request("x", {"y": (5, 7.5)})) == 1_319
+    assert round(usual_tokens_per_request("4.5", {"4.5": (1, 8.0)}, shipped={})) == 2_981
 
 
 @pytest.mark.parametrize(
@@ -334,7 +334,7 @@ def test_segments_of_a_generation_are_averaged() -> None:
     """Those that tell nothing are left out."""
     slow, fast = [*range(60_000, 90_000, 100)], [60_000, 70_000, 80_000]
 
-    found = mean_log_speed_by_generation(
+    found = speed_by_model_generation(
         [("a", slow), ("a", fast), ("a", []), ("b", fast), ("c", [1])]
     )
     assert {name: count for name, (count, _) in found.items()} == {"a": 2, "b": 1}

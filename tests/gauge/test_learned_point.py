@@ -35,7 +35,7 @@ def test_real_compactions_move_the_expected_point(preset: str, talk: Talk, world
     assert "compaction expected at 160,000 (learned)" in note
     told = json.loads(talk.kept("telemetry.json").read_bytes())
     shown = session_status.read_status_document(
-        talk.session.path, talk.home_dir, config.current_policy(talk.home_dir, talk.session.cwd)
+        talk.session.path, talk.home_dir, config.build_live_policy(talk.home_dir, talk.session.cwd)
     )
     for figures in (told, shown):
         assert (figures["compaction_tokens"], figures["compaction_source"]) == (160_000, "learned")

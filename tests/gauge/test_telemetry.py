@@ -39,7 +39,7 @@ def test_level_velocity_and_exhaustion_stand_in_one_file(preset: str, talk: Talk
     ops = [told[f"predicted_exhaustion_ops{end}"] for end in ("_low", "", "_high")]
     assert ops == sorted(ops)
     shown = session_status.read_status_document(
-        talk.session.path, talk.home_dir, config.current_policy(talk.home_dir, talk.session.cwd)
+        talk.session.path, talk.home_dir, config.build_live_policy(talk.home_dir, talk.session.cwd)
     )
     assert shown["tier"] == told["level"]
     assert shown["velocity_tokens_per_op"] == told["velocity_tokens_per_op"]

@@ -199,8 +199,8 @@ socket.socket.connect = subprocess.Popen.__init__ = refused
 from brimline.hooks import entry, statusline
 from brimline.fast import paths
 shown, prompt = [json.dumps(payload).encode() for payload in json.loads(sys.argv[1])]
-statusline.respond(shown, paths.home())
-print(entry.respond("UserPromptSubmit", prompt, paths.home()).decode())
+statusline.respond(shown, paths.data_dir())
+print(entry.respond("UserPromptSubmit", prompt, paths.data_dir()).decode())
 """
 
 

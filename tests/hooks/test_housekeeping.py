@@ -89,7 +89,7 @@ def test_after_a_month_only_the_history_knows_it(days: int, retired: bool, talk:
     talk.at_start()
 
     assert folder.exists() is not retired
-    known = {one.session_id: one.events for one in history.read_all_sessions(talk.home_dir)}
+    known = {one.session_id: one.events for one in history.sessions_in_file(talk.home_dir)}
     assert [event["event"] for event in known["old"]] == ["PreCompact"]
 
 

@@ -25,7 +25,7 @@ from . import fake_claude
 
 def settings(project_dir: str, **values: Any) -> None:
     """Write the user's settings of the client."""
-    path = Path(clientsettings.settings_files(project_dir)["user"])
+    path = Path(clientsettings.path_by_scope(project_dir)["user"])
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(values))
 
@@ -168,7 +168,7 @@ def test_the_same_finding_is_told_once(
 
     assert [finding.check for finding in found].count("config") == 1
     assert [finding.check for finding in found].count("entries") == 1
-    assert doctor.findings_document(home_dir, project_dir)["ok"] is False
+    assert doctor.run_checks_as_document(home_dir, project_dir)["ok"] is False
 
 
 def test_the_data_folder_is_new_private_loose_or_in_the_way(home_dir: str) -> None:

@@ -56,7 +56,7 @@ def test_the_strongest_settings_that_name_the_plugin_decide(
     scopes: dict[str, object], is_on: bool | None, home: Home
 ) -> None:
     """What is neither yes nor no says nothing."""
-    files = clientsettings.settings_files(home.project)
+    files = clientsettings.path_by_scope(home.project)
     for scope, value in scopes.items():
         Path(files[scope]).parent.mkdir(parents=True, exist_ok=True)
         Path(files[scope]).write_text(json.dumps({"enabledPlugins": {clients.PLUGIN_ID: value}}))

@@ -159,7 +159,7 @@ def test_an_organisation_that_allows_no_other_hooks_is_told_of(installed: Home) 
     """The client takes the switch from managed settings alone."""
     installed.edit(allowManagedHooksOnly=True)
     assert "hooks-disabled" not in installed.findings()
-    managed = Path(clientsettings.settings_files(installed.project)["managed"])
+    managed = Path(clientsettings.path_by_scope(installed.project)["managed"])
     managed.parent.mkdir(parents=True, exist_ok=True)
     managed.write_text('{"allowManagedHooksOnly": true}')
 

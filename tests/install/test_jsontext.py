@@ -12,7 +12,7 @@ from brimline.errors import InstallError
 from brimline.install import jsontext
 from brimline.install.jsontext import (
     parse_json_text,
-    with_element,
+    with_appended,
     with_new_member,
     with_value,
     without_value,
@@ -69,7 +69,7 @@ def added(text: str, path: Path, target: Any, key: str, value: object) -> tuple[
     """Add to the container at a path; the edited text and the path of the addition."""
     if isinstance(target, dict):
         return with_new_member(text, path, key, value), (*path, key)
-    return with_element(text, path, value), (*path, len(target))
+    return with_appended(text, path, value), (*path, len(target))
 
 
 def edited_value(value: Any, path: Path, new: Any = None, *, out: bool = False) -> Any:
@@ -138,9 +138,9 @@ def test_a_laid_out_text_stays_what_json_dumps_would_write(
     text = laid_out({"a": {"list": [1], "empty": {}, "none": []}, "é": [HOOK]})
 
     text = with_new_member(text, ("a", "empty"), "k", HOOK)
-    text = with_element(text, ("a", "none"), HOOK)
-    text = with_element(text, ("a", "list"), [2])
-    text = with_element(text, ("é", 0, "hooks"), "ü")
+    text = with_appended(text, ("a", "none"), HOOK)
+    text = with_appended(text, ("a", "list"), [2])
+    text = with_appended(text, ("é", 0, "hooks"), "ü")
     text = with_value(text, ("é", 0, "hooks", 0, "timeout"), {"s": 5})
 
     assert text == laid_out(
@@ -180,7 +180,7 @@ def test_spellings_of_others_survive_an_edit_and_its_undoing() -> None:
 def test_what_is_no_json_or_too_deep_is_refused(text: str) -> None:
     """With one sentence, however deep it goes."""
     with pytest.raises(InstallError, match="not valid JSON"):
-        with_element(text, (), 1)
+        with_appended(text, (), 1)
 
 
 @pytest.mark.parametrize(

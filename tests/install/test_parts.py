@@ -304,7 +304,7 @@ def test_remarks_say_what_is_wrong_then_what_stays_then_what_to_run() -> None:
     lines = ["Warning: w", "Note: n", "copy this", "Left for you to run:", "  do a", "  do b"]
     assert command._warning_and_note_lines(plan) == lines
     assert command._warning_and_note_lines(parts.Plan()) == []
-    assert client.claude_command_line(["a b"]) == "claude 'a b'"
+    assert client.claude_shell_line(["a b"]) == "claude 'a b'"
 
 
 @pytest.mark.parametrize(

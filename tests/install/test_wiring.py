@@ -89,7 +89,7 @@ def test_hooks_added_after_installing_stay(text: str, event: str, group: dict[st
     expected = json.loads(text)
     expected.setdefault("hooks", {}).setdefault(event, []).append(group)
     if event in json.loads(installed)["hooks"]:
-        edited = jsontext.with_element(installed, ("hooks", event), group)
+        edited = jsontext.with_appended(installed, ("hooks", event), group)
     else:
         edited = jsontext.with_new_member(installed, ("hooks",), event, [group])
 

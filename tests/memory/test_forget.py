@@ -53,7 +53,7 @@ def test_a_session_is_forgotten_everywhere_and_stays_so(
         answered(home_dir, one, "PostCompact", compact_summary="The capybara.", trigger="auto")
         meta = {"session": one.session_id, "cwd": project_dir, "tool": "Bash"}
         put.put(home_dir, f"capybara output of {one.session_id}".encode(), meta)
-        logs.record_in_audit(home_dir, one.session_id, {}, {"kind": "block"})
+        logs.audit_notice(home_dir, one.session_id, {}, {"kind": "block"})
         sticky = Stickiness(home_dir, 0.0)
         stands = {one.session_id[-3:]: StandIn(1, {"text": "capybara"}, "k", 1.0)}
         sticky.record_request(f"{one.session_id}/", Sent("h", 1, "p", None, 300, 1.0), stands)

@@ -81,7 +81,7 @@ def test_of_what_is_larger_the_oldest_entries_move_and_a_line_says_where_to(
     assert kept[-2] == lines[-1]
     assert kept[:-2] == lines[: most - 2]
     assert [line for entry in moved for line in entry] == lines[most - 2 : -1]
-    assert hotindex.count_line_bytes_plus_crlf(kept) <= 25_000
+    assert hotindex.total_line_bytes_with_crlf(kept) <= 25_000
 
 
 def test_lines_below_an_entry_move_with_it_and_headings_after_all_entries() -> None:

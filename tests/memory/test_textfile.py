@@ -104,7 +104,7 @@ def test_a_change_keeps_line_ends_and_mode(path: Path, before: bytes, after: byt
     assert path.stat().st_mode & 0o777 == (0o640 if before else 0o600)
     assert os.listdir(path.parent) == ["MEMORY.md"]
     lock = f"{paths.path_fingerprint(str(path.parent))}.lock"
-    assert os.listdir(f"{paths.home()}/memory") == [lock]
+    assert os.listdir(f"{paths.data_dir()}/memory") == [lock]
 
 
 def test_bytes_that_are_no_text_stay_and_what_is_the_same_is_not_written(path: Path) -> None:

@@ -110,7 +110,7 @@ class Player:
 
     def stored(self, shown: str) -> bytes:
         """The bytes behind a reference."""
-        found = stub.parse_reference(shown)
+        found = stub.first_reference_in(shown)
         assert found is not None, shown[:200]
         return contents.read_content(self.home_dir, found.key)
 

@@ -161,18 +161,18 @@ def test_alarming_lines_have_their_numbers(first: str) -> None:
     text = "\n".join(rows)
     second, last = text.index("ERROR"), text.index("panic")
 
-    assert names.alarming_lines_between(text, 0, len(text), 0) == {
+    assert names.alarming_lines_by_number(text, 0, len(text), 0) == {
         1: rows[1],
         3: rows[3],
         4: rows[4],
     }
-    assert names.alarming_lines_between(text, second, last, 1) == {1: rows[1], 3: rows[3]}
-    assert names.alarming_lines_between(text, last, len(text), 4) == {4: "panic"}
-    assert names.alarming_lines_between(text, 0, second, 0) == {}
+    assert names.alarming_lines_by_number(text, second, last, 1) == {1: rows[1], 3: rows[3]}
+    assert names.alarming_lines_by_number(text, last, len(text), 4) == {4: "panic"}
+    assert names.alarming_lines_by_number(text, 0, second, 0) == {}
 
 
 def test_a_word_that_alarms_on_every_line_is_looked_for_sixty_times() -> None:
     """More would not be shown."""
     text = "error\n" * 100
 
-    assert list(names.alarming_lines_between(text, 0, len(text), 0)) == list(range(60))
+    assert list(names.alarming_lines_by_number(text, 0, len(text), 0)) == list(range(60))

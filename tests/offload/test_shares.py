@@ -165,10 +165,10 @@ def test_a_value_is_dull_where_its_key_says_as_much(value: Any, *, is_dull: bool
 def test_texts_of_a_document_are_taken_in_their_order_as_far_as_there_is_room() -> None:
     """Two hundred thousand characters; what nobody wrote is left out."""
     value = {"a": ["one", {"b": "two"}], "c": "https://a.test/x", "d": 5, "e": "three"}
-    assert dumps._prose_in_json(value) == ["one", "two", "three"]
+    assert dumps._json_prose_strings(value) == ["one", "two", "three"]
 
     long = "word " * 30_000
-    assert [len(text) for text in dumps._prose_in_json([long, long, "more"])] == [
+    assert [len(text) for text in dumps._json_prose_strings([long, long, "more"])] == [
         150_000,
         50_000,
     ]
@@ -321,6 +321,6 @@ def test_of_the_texts_in_a_document_200000_characters_are_looked_at(
     first: int, lengths: list[int]
 ) -> None:
     """The last one as far as there is room."""
-    texts = dumps._prose_in_json({"a": " " * first, "b": ["some words"], "c": "more"})
+    texts = dumps._json_prose_strings({"a": " " * first, "b": ["some words"], "c": "more"})
 
     assert [len(text) for text in texts] == lengths

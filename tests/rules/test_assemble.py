@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def unknown_to_client(project_dir: str, organisation_file: str | None, room: int) -> str:
     """What the client does not load by itself."""
     files = cascade.gather_instruction_files(project_dir, organisation_file=organisation_file)
-    return marked.full_text_client_never_loads(files, room)
+    return marked.text_of_files_only_we_load(files, room)
 
 
 def source(path: str, text: str, level: str = PROJECT) -> Source:

@@ -263,7 +263,7 @@ def test_a_rule_file_says_what_it_is_meant_for(
 
     assert (source.patterns, source.why) == (patterns, why)
     assert source.client == ("match" if patterns else "start")
-    assert source.is_path_bound is bool(patterns)
+    assert source.is_for_some_files is bool(patterns)
 
 
 @pytest.mark.parametrize(("before", "is_meant"), [(99, True), (100, False)])

@@ -327,7 +327,7 @@ def test_a_rule_is_a_paragraph_or_an_item_with_its_line(tree: Tree) -> None:
 
     (source,) = [each for each in tree.gather().sources if tree.owns(each.path)]
 
-    assert [(rule.line, rule.text) for rule in lint.rules_in_file(source)] == [
+    assert [(rule.line, rule.text) for rule in lint.all_rules_in_file(source)] == [
         (6, "one more"),
         (12, "see @a.md"),
         (14, "x" * 500),

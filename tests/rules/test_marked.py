@@ -381,14 +381,14 @@ def test_what_the_client_does_not_know_has_room_with_its_heading() -> None:
     """To the character; with one less it is cut."""
     source = cascade.Source("/o", "organisation", "", "never", text="x" * 1_000)
     files = cascade.Cascade("/p", "/p", [source], [])
-    whole = marked.full_text_client_never_loads(files, 9_000)
+    whole = marked.text_of_files_only_we_load(files, 9_000)
 
     assert whole.endswith(f"From /o (organisation):\n\n{'x' * 1_000}\n")
-    assert marked.full_text_client_never_loads(files, len(whole)) == whole
-    cut = marked.full_text_client_never_loads(files, len(whole) - 1)
+    assert marked.text_of_files_only_we_load(files, len(whole)) == whole
+    cut = marked.text_of_files_only_we_load(files, len(whole) - 1)
     assert len(cut) == len(whole) - 1
     assert cut.endswith(f"\n{marked.TRUNCATED}\n")
-    assert marked.full_text_client_never_loads(files._replace(sources=[]), 9_000) == ""
+    assert marked.text_of_files_only_we_load(files._replace(sources=[]), 9_000) == ""
 
 
 @pytest.mark.parametrize(

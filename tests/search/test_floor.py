@@ -77,13 +77,13 @@ def test_one_of_the_first_five_must_hold_much_of_the_question(world: Path) -> No
 
     def above(texts: dict[int, str]) -> list[int]:
         return store.run_on_database(
-            lambda base: floor.hits_above_floor(base, " ".join(words), words, texts)
+            lambda base: floor.keys_above_floor(base, " ".join(words), words, texts)
         )
 
     assert above(bad | {5: good}) == [5]
     assert above(bad | {5: "x", 6: good}) == []
     assert above({1: good, 2: "x", 3: "a limit", 4: "one importer"}) == [1, 3, 4]
-    assert store.run_on_database(lambda base: floor.hits_above_floor(base, "", [], {1: good})) == []
+    assert store.run_on_database(lambda base: floor.keys_above_floor(base, "", [], {1: good})) == []
     assert above({}) == []
 
 
@@ -93,7 +93,7 @@ def test_words_that_tell_little_count_where_there_are_no_others(world: Path) -> 
 
     def above(*words: str) -> list[int]:
         texts = {1: "use the thing", 2: "otter"}
-        return store.run_on_database(lambda base: floor.hits_above_floor(base, "", words, texts))
+        return store.run_on_database(lambda base: floor.keys_above_floor(base, "", words, texts))
 
     assert above("Use", "otter") == [2]
     assert above("Use") == [1]
@@ -106,7 +106,7 @@ def test_a_rare_word_counts_more_than_one_that_many_entries_have(world: Path) ->
 
     def above(text: str) -> list[int]:
         return store.run_on_database(
-            lambda base: floor.hits_above_floor(base, "", ["report", "otter"], {1: text})
+            lambda base: floor.keys_above_floor(base, "", ["report", "otter"], {1: text})
         )
 
     assert above("otter") == [1]
@@ -156,7 +156,7 @@ def test_one_of_the_first_holds_forty_two_hundredths_of_the_question(
     texts = {1: " ".join(words[:held])}
 
     assert (
-        store.run_on_database(lambda base: floor.hits_above_floor(base, "", words, texts)) == above
+        store.run_on_database(lambda base: floor.keys_above_floor(base, "", words, texts)) == above
     )
 
 
@@ -171,7 +171,7 @@ def test_every_hit_holds_fifteen_hundredths_of_the_question(
     texts = {1: " ".join(words), 2: words[0], 3: "nothing"}
 
     assert (
-        store.run_on_database(lambda base: floor.hits_above_floor(base, "", words, texts)) == above
+        store.run_on_database(lambda base: floor.keys_above_floor(base, "", words, texts)) == above
     )
 
 

@@ -73,8 +73,8 @@ def test_words_are_near_whose_directions_are(tmp_path: Path) -> None:
         away=(-100, 0),
     )
 
-    assert table.near_words(["otter", "unknown"]) == [["otter", "elk", "beaver", "weasel"], []]
-    assert table.near_words([]) == []
+    assert table.words_near_each(["otter", "unknown"]) == [["otter", "elk", "beaver", "weasel"], []]
+    assert table.words_near_each([]) == []
     assert table.dimensions == 2
 
 

@@ -119,7 +119,7 @@ def test_no_query_is_an_error_to_the_database(query: str) -> None:
     with sqlite3.connect(":memory:") as connection:
         connection.execute("CREATE VIRTUAL TABLE t USING fts5(a, tokenize='porter unicode61')")
         for joined_by in ("AND", "OR"):
-            if expression := stored.fts_expression(wanted, joined_by):
+            if expression := stored.fts_terms_joined_by(wanted, joined_by):
                 connection.execute("SELECT * FROM t WHERE t MATCH ?", (expression,)).fetchall()
     connection.close()
 
@@ -278,7 +278,7 @@ def test_flipped_bytes_cost_the_index_at_most(home_dir: str, project_dir: str, s
         raw[chance.randrange(100, len(raw))] ^= 0xFF
     file.write_bytes(raw)
 
-    hits.memory_of_data(home_dir).search("signed cookies")
+    hits.open_memory(home_dir).search("signed cookies")
     deep.index_sources(home_dir, project_dir)
     forget.forget(home_dir, Asked((SESSION,)))
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def test_a_query_is_words_and_quoted_phrases_each_once() -> None:
     """Spaces in a phrase count as one; a mark that is no word is not searched."""
     assert stored.parse_terms('red "fox  cub" red -- "" x') == ["red", "fox cub", "--", "x"]
-    assert stored.fts_expression(["red", "fox cub", "--"], "AND") == '"red" * AND "fox cub" *'
+    assert stored.fts_terms_joined_by(["red", "fox cub", "--"], "AND") == '"red" * AND "fox cub" *'
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ def test_the_rows_that_an_entry_is_made_of_come_back_with_it_and_go_with_it(stor
     store.put_entries([Entry("a", "otter", rows="r1 r2"), Entry("b", "elk")])
 
     found = {hit.id: list(hit.rows) for hit in [*store.search("otter"), *store.search("elk")]}
-    store.run_on_database(lambda base: turns.remove_entries(base, "ref = 'a'", ()))
+    store.run_on_database(lambda base: turns.remove_where(base, "ref = 'a'", ()))
 
     assert found == {"a": ["r1", "r2"], "b": []}
     assert rows(store, "SELECT name FROM facts WHERE name LIKE 'rows:%'") == []
@@ -112,7 +112,7 @@ def test_what_means_nearly_the_same_is_found_wherever_its_vector_lies(store: Mem
 def test_nothing_is_left_of_the_vector_of_what_is_taken_out(store: Memory) -> None:
     """Its neighbours in the block keep theirs."""
     store.put_entries([Entry(name, f"the {name}") for name in ("otter", "elk", "yak")])
-    store.run_on_database(lambda base: turns.remove_entries(base, "ref = 'elk'", ()))
+    store.run_on_database(lambda base: turns.remove_where(base, "ref = 'elk'", ()))
 
     ((records,),) = rows(store, "SELECT records FROM vectors")
     size = len(records) // 256
@@ -205,7 +205,7 @@ def test_what_is_taken_out_leaves_no_word_in_the_file(store: Memory, world: Path
     """Neither in the file nor in what is yet to be written into it."""
     store.put_entries([Entry("a", "walrus zanzibar", rows="r1"), Entry("b", "elk")])
 
-    store.run_on_database(lambda base: turns.remove_entries(base, "ref = ?", ("a",)))
+    store.run_on_database(lambda base: turns.remove_where(base, "ref = ?", ("a",)))
 
     left = b"".join(path.read_bytes() for path in (world / "m").iterdir())
     assert b"zanzibar" not in left
@@ -379,12 +379,12 @@ def test_what_is_taken_out_leaves_no_word_in_what_follows(world: Path) -> None:
     store.add([{"id": "yak", "text": "The yak.", "group": "g"}])
 
     def around(number: int) -> list[str]:
-        found = store.run_on_database(lambda base: turns.entries_around(base, number))
+        found = store.run_on_database(lambda base: turns.entry_and_neighbours(base, number))
         assert all(hit.score == 0.0 for hit in found)
         return [hit.id for hit in found]
 
     def take_out(connection: sqlite3.Connection) -> int:
-        return turns.remove_entries(connection, "ref = ?", ("otter",))
+        return turns.remove_where(connection, "ref = ?", ("otter",))
 
     assert [around(number) for number in (1, 2, 3)] == [
         ["otter", "elk"],

@@ -114,7 +114,7 @@ def test_near_words_are_found_however_long_the_vocabulary_is(tmp_path: Path) -> 
     }
     table = table_of(tmp_path, **places)
 
-    assert table.near_words(["first"]) == [["first", "last", "next", "late", "later"]]
+    assert table.words_near_each(["first"]) == [["first", "last", "next", "late", "later"]]
 
 
 def test_tables_are_told_apart_by_all_scales_and_their_first_thousand_rows(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ class Opened:
     def __call__(self, path: Path, data: bytes) -> int:
         """A descriptor of a file with these bytes."""
         path.write_bytes(data)
-        self.descriptors.append(disk.open_read_descriptor(str(path)))
+        self.descriptors.append(disk.open_nonblocking_to_read(str(path)))
         return self.descriptors[-1]
 
 
@@ -154,14 +154,14 @@ def test_a_draft_takes_ranges_hashes_them_and_goes_with_its_name(
             Fingerprint(0, sha256().hexdigest()),
             True,
         )
-        assert disk.copy_lines(file, 4, 13, draft) == 1
-        assert disk.copy_lines(file, 3, 3, draft) == 0
+        assert disk.copy_and_count_lines(file, 4, 13, draft) == 1
+        assert disk.copy_and_count_lines(file, 3, 3, draft) == 0
         assert draft.write(b"!") == 1
         assert draft.fingerprint_so_far == Fingerprint(10, sha256(b"two\nthree!").hexdigest())
         assert name.read_bytes() == b"two\nthree!"
         assert name.stat().st_mode & 0o777 == 0o600
         with pytest.raises(OSError, match="became shorter while it was copied") as raised:
-            disk.copy_lines(file, 10, 14, draft)
+            disk.copy_and_count_lines(file, 10, 14, draft)
         assert raised.value.errno == errno.EIO
     assert not name.exists()
 

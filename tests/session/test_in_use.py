@@ -70,7 +70,7 @@ def test_a_file_belongs_to_its_session_and_a_subagents_to_that_of_its_folder(
     name: str, ids: list[str]
 ) -> None:
     """By their names alone."""
-    assert in_use._session_ids_of_file(name) == ids
+    assert in_use._session_ids_from_path(name) == ids
 
 
 def test_a_client_keeps_its_session_in_use_while_it_runs(

@@ -300,7 +300,7 @@ def test_what_the_last_request_was_the_first_to_carry_is_injected_too(
         session.row("attachment", attachment=attachment)
         session.reply(20_000 + 1_000 * number)
 
-    found = inspecting.read_injections(session.path)
+    found = inspecting.tally_injections(session.path)
 
     assert {(one.name, one.ours): times for one, times in found.times.items()} == {
         ("Stop", False): 2

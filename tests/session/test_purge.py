@@ -228,7 +228,7 @@ def test_thinking_that_is_bound_is_counted_and_left_out(session: Recorded, model
     assert (len(found.lost_thoughts), len(found.survey.sent.thoughts)) == (2, 3)
     assert found.saved_context_tokens == found.tokens_saved_by("old") + found.lost_thinking_tokens
     assert found.lost_thinking_tokens == pytest.approx(2_000, abs=1)
-    document = session_documents.purge_document(session.path, found)
+    document = session_documents.purge_plan_document(session.path, found)
     plan = " ".join(session_text.purge_plan_text(document).split())
     assert "2 of 3 thoughts behind the first replaced result will not be sent again" in plan
     assert added[0]["parentUuid"] == last

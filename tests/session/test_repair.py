@@ -122,7 +122,7 @@ def test_an_orphan_goes_into_the_store_and_a_short_text_takes_its_place(
 
     first, *others = _rows(path)[at]["message"]["content"]
     assert first == value["message"]["content"][0]
-    found = [stubs.parse_reference(block["text"]) for block in others if block["type"] == "text"]
+    found = [stubs.first_reference_in(block["text"]) for block in others if block["type"] == "text"]
     assert [contents.read_content(home_dir, one.key) for one in found if one] == [
         b"LOST",
         b'[{"type":"text"}]',

@@ -79,7 +79,7 @@ def test_a_purge_tells_what_goes_and_what_stays(recorded: Recorded) -> None:
     """By strategy; the results that go are named in the order of the session."""
     planned = recorded.plan()
 
-    found = session_documents.purge_document(recorded.path, planned)
+    found = session_documents.purge_plan_document(recorded.path, planned)
 
     saved = found["strategies"]["old"]
     assert (found["path"], found["session"]) == (recorded.path, "s1")
@@ -137,7 +137,7 @@ def test_backups_are_listed_and_added_up() -> None:
     """With the time as the client spells times."""
     made: list[Any] = [restore.Backup(f"/b/{size}", "/s", size, 1_000.0) for size in (5, 7)]
 
-    found = session_documents.backups_document(made)
+    found = session_documents.backup_list_document(made)
 
     assert (found["count"], found["size_bytes"]) == (2, 12)
     assert found["backups"][1] == {

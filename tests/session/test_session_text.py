@@ -312,12 +312,14 @@ def test_backups_are_listed_with_their_size_and_time() -> None:
         {"size_bytes": 9_000, "made_at": "2026-01-08T15:49:03.000Z", "path": "/b/1"},
         {"size_bytes": 12, "made_at": None, "path": "/b/2"},
     ]
-    assert session_text.backups_text({"backups": copies, "size_bytes": 9_012}).split("\n") == [
+    assert session_text.backup_list_text({"backups": copies, "size_bytes": 9_012}).split("\n") == [
         "   9.0 kB  2026-01-08 15:49Z  /b/1",
         "     12 B  unknown  /b/2",
         "2 backups, 9.0 kB.",
     ]
-    assert session_text.backups_text({"backups": [], "size_bytes": 0}) == "There are no backups."
+    assert (
+        session_text.backup_list_text({"backups": [], "size_bytes": 0}) == "There are no backups."
+    )
 
 
 def rewritten(before: int, after: int, lost_thoughts: int = 0) -> Note:

@@ -238,7 +238,7 @@ def test_a_machine_that_stops_a_full_disk_or_a_kill_at_any_step_loses_nothing(
         else:
             with monkeypatch.context() as patch:
                 is_last = _is_over_before_the_failure(plan, failure, step, patch)
-        recovery.recover(session.path)
+        recovery.finish_rewrites(session.path)
         outcomes.add(session.data)
         if session.data == whole:
             go_back(session)
@@ -285,11 +285,11 @@ def test_how_full_it_is_is_read_from_the_file_again(
     state.save_document(
         MOD_READING, {"at": time.time(), "occupancy_tokens": 9_100, "source": "client"}
     )
-    state.remember_compaction(len(before))
+    state.save_compaction_offset(len(before))
 
     rewrite(session)
 
-    policy = config.current_policy(session.home_dir, session.cwd)
+    policy = config.build_live_policy(session.home_dir, session.cwd)
     status = session_status.read_status_document(session.path, session.home_dir, policy)
     last = usage.read_tail(session.path).usage
     assert last is not None

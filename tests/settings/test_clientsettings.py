@@ -96,7 +96,7 @@ def test_a_window_that_is_no_number_is_unset(value: Any, project_dir: str) -> No
 def test_a_broken_file_says_nothing(content: bytes | str, project_dir: str) -> None:
     """The other scopes still speak; a stranger's repository cannot make us wait for ever."""
     _write(project_dir, "user", {"autoCompactWindow": 5})
-    path = Path(clientsettings.settings_files(project_dir)["project"])
+    path = Path(clientsettings.path_by_scope(project_dir)["project"])
     path.parent.mkdir(parents=True, exist_ok=True)
     if isinstance(content, bytes):
         path.write_bytes(content)
@@ -113,7 +113,7 @@ def test_settings_per_model_are_kept_by_model(project_dir: str) -> None:
     """Entries without a usable window are left out; a byte order mark is no damage."""
     models = {"a": {"autoCompactWindow": 5}, "b": {"autoCompactWindow": "auto"}, "c": 7, "d": {}}
     _write(project_dir, "user", {"modelSettings": models})
-    path = Path(clientsettings.settings_files(project_dir)["user"])
+    path = Path(clientsettings.path_by_scope(project_dir)["user"])
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
 
     facts = clientsettings.settings_moving_compaction(project_dir)
@@ -203,7 +203,7 @@ def _trust(project_dir: str) -> None:
 
 
 def _write(project_dir: str, scope: str, document: dict[str, Any]) -> None:
-    path = Path(clientsettings.settings_files(project_dir)[scope])
+    path = Path(clientsettings.path_by_scope(project_dir)[scope])
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(document))
 
@@ -226,7 +226,7 @@ def test_whether_recalls_are_allowed_is_read_from_the_permission_rules(
     project_dir: str, allow: Any, deny: Any, *, expected: bool
 ) -> None:
     """Of any scope; a denial is stronger."""
-    path = Path(clientsettings.settings_files(project_dir)["local"])
+    path = Path(clientsettings.path_by_scope(project_dir)["local"])
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps({"permissions": {"allow": allow, "deny": deny}}), encoding="utf-8")
 
@@ -238,7 +238,7 @@ def test_a_settings_file_is_read_up_to_two_megabytes(
     size: int, tokens: int | None, project_dir: str
 ) -> None:
     """A longer one says nothing."""
-    path = Path(clientsettings.settings_files(project_dir)["project"])
+    path = Path(clientsettings.path_by_scope(project_dir)["project"])
     path.parent.mkdir(parents=True)
     path.write_bytes(b'{"autoCompactWindow": 5}'.ljust(size))
 

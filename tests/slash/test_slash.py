@@ -189,9 +189,7 @@ def test_recall_shows_a_key_and_finds_words(home_dir: str, session: SessionBuild
     told = said("/brim:recall walrus", home_dir, session)
     assert ("a walrus" in told, "Nothing was found" in told) == (True, False)
     assert "KEY" in said("/brim:recall", home_dir, session)
-    hits.memory_of_data(home_dir).add(
-        [{"id": "a", "text": "The otter plan.", "project": session.cwd}]
-    )
+    hits.open_memory(home_dir).add([{"id": "a", "text": "The otter plan.", "project": session.cwd}])
     assert "  > The otter plan." in said("/brim:recall m1", home_dir, session)
     assert "there is no entry m2 any more" in said("/brim:recall m2", home_dir, session)
 
@@ -367,7 +365,7 @@ def test_recall_tells_a_few_of_each_and_where_the_team_was_not_asked(
     home_dir: str, session: SessionBuilder
 ) -> None:
     """Five entries and ten outputs; why the server's are missing stands first."""
-    memory = hits.memory_of_data(home_dir)
+    memory = hits.open_memory(home_dir)
     memory.add(
         [
             {"id": str(number), "text": f"Otter {number}.", "project": session.cwd}

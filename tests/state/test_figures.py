@@ -14,9 +14,9 @@ from brimline.state.figures import (
     Notice,
     Turn,
     events_worth_keeping,
-    fields_of_right_type,
     figures_of_session,
     requests_measured_by_hooks,
+    well_typed_event_fields,
 )
 from brimline.state.history import Session
 from brimline.transcript.compactions import Recorded, Request
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def story(*told: tuple[str, dict[str, Any]]) -> list[dict[str, Any]]:
     """Events one second after the other."""
     return [
-        fields_of_right_type({"at": 100.0 + number, "event": name} | fields)
+        well_typed_event_fields({"at": 100.0 + number, "event": name} | fields)
         for number, (name, fields) in enumerate(told)
     ]
 
@@ -224,9 +224,9 @@ def test_a_notice_has_the_last_reading_before_it() -> None:
 def test_fields_of_another_kind_are_left_out() -> None:
     """A true is no number; whether a call was blocked is a yes or nothing."""
     line = {"at": 1, "event": "Stop", "occupancy": True, "tier": 2, "seconds": 1.5, "model": 5}
-    assert fields_of_right_type(line) == {"at": 1.0, "event": "Stop", "tier": 2, "seconds": 1.5}
-    assert fields_of_right_type(line | {"blocked": 1, "other": "x"})["blocked"] is True
-    assert "blocked" not in fields_of_right_type(line | {"blocked": 0})
+    assert well_typed_event_fields(line) == {"at": 1.0, "event": "Stop", "tier": 2, "seconds": 1.5}
+    assert well_typed_event_fields(line | {"blocked": 1, "other": "x"})["blocked"] is True
+    assert "blocked" not in well_typed_event_fields(line | {"blocked": 0})
 
 
 def test_events_that_only_measured_are_not_kept_but_for_the_last() -> None:
@@ -293,7 +293,7 @@ def test_a_compaction_without_a_model_is_told_in_a_phrase() -> None:
 def test_a_row_is_of_a_compaction_that_was_announced_near_it(at: float, own: bool) -> None:
     """Five seconds earlier at most, and half an hour later."""
     events = [
-        fields_of_right_type(
+        well_typed_event_fields(
             {"at": 100.0, "event": "PreCompact", "trigger": "auto", "occupancy": 7}
         )
     ]

@@ -19,7 +19,7 @@ import pytest
 from brimline.errors import StateError
 from brimline.fast import io, paths
 from brimline.fast.json import dumps
-from brimline.gauge.forecast import mean_log_speed_by_generation
+from brimline.gauge.forecast import speed_by_model_generation
 from brimline.state import forgotten, history
 from brimline.state.history import Session
 from brimline.state.session import SessionState
@@ -61,7 +61,7 @@ def transcript(tmp_path: Path, name: str, project: str = "p") -> SessionBuilder:
 
 def known(home_dir: str, name: str = "abc") -> Session:
     """The one line of a session."""
-    (found,) = [one for one in history.read_all_sessions(home_dir) if one.session_id == name]
+    (found,) = [one for one in history.sessions_in_file(home_dir) if one.session_id == name]
     return found
 
 
@@ -116,7 +116,7 @@ def test_only_what_changed_is_read_again(home_dir: str, tmp_path: Path) -> None:
     builders[1].compact(165_000)
     history.update_changed_sessions(home_dir, files, progress=read.append)
     counts = {
-        one.session_id: len(one.figures.compactions) for one in history.read_all_sessions(home_dir)
+        one.session_id: len(one.figures.compactions) for one in history.sessions_in_file(home_dir)
     }
     assert counts == {"a": 1, "b": 2}
 
@@ -143,7 +143,7 @@ def test_growth_comes_as_segments_of_recent_sessions(home_dir: str) -> None:
         (50_000, 1),
     ]
     assert found[1][0] == "claude-opus-4-5"
-    assert mean_log_speed_by_generation([("4.5", tokens) for _, tokens in found])["4.5"][0] == 1
+    assert speed_by_model_generation([("4.5", tokens) for _, tokens in found])["4.5"][0] == 1
     assert len(history.occupancies_by_recent_segment(home_dir, most_requests=1)) == 1
 
 
@@ -189,11 +189,11 @@ def test_housekeeping_ends_when_its_time_is_up(home_dir: str) -> None:
         age(home_dir, 40, f"s{number}")
 
     let_go(home_dir, seconds=-1.0)
-    assert history.read_all_sessions(home_dir) == []
+    assert history.sessions_in_file(home_dir) == []
     assert len(io.list_names(f"{home_dir}/sessions")) == 300
 
     let_go(home_dir)
-    assert len(history.read_all_sessions(home_dir)) == 300
+    assert len(history.sessions_in_file(home_dir)) == 300
     assert io.list_names(f"{home_dir}/sessions") == []
 
 
@@ -203,7 +203,7 @@ def test_a_history_that_another_writes_is_left_to_it(home_dir: str) -> None:
     with history._try_to_hold_lock(home_dir, time.monotonic()) as is_held:
         let_go(home_dir, seconds=0.05)
         assert is_held
-        assert history.read_all_sessions(home_dir) == []
+        assert history.sessions_in_file(home_dir) == []
 
     let_go(home_dir)
     assert known(home_dir).events
@@ -246,7 +246,7 @@ def test_a_line_is_there_once_while_writers_are_killed(
 
     assert len(io.list_names(f"{home_dir}/sessions")) == 4
     lines = Path(home_dir, "history.jsonl").read_bytes().splitlines()
-    found = {one.session_id: one.figures for one in history.read_all_sessions(home_dir)}
+    found = {one.session_id: one.figures for one in history.sessions_in_file(home_dir)}
 
     assert sorted(json.loads(line)["session"] for line in lines) == sorted(found)
     assert len(found) == 8
@@ -354,7 +354,7 @@ def test_what_was_said_before_a_session_was_forgotten_is_left_out(
     forgotten.note_forgotten(home_dir, START + 3, {"session": "abc"})
 
     history.update_changed_sessions(home_dir)
-    nothing = history.read_all_sessions(home_dir)
+    nothing = history.sessions_in_file(home_dir)
     hooks.now = START + 2
     hooks.add("UserPromptSubmit")
     builder.reply(9_000)
@@ -375,15 +375,15 @@ def test_of_two_lines_of_a_session_the_one_that_knows_more_stays(home_dir: str) 
 
     history.write_session_lines(home_dir, [one("a", START + 5), one("b", START)], float("inf"))
     history.write_session_lines(home_dir, [one("a", START + 4)], float("inf"))
-    first = [(each.session_id, each.begun_at) for each in history.read_all_sessions(home_dir)]
+    first = [(each.session_id, each.begun_at) for each in history.sessions_in_file(home_dir)]
     history.write_session_lines(home_dir, [one("b", START + 1)], float("inf"))
-    second = [(each.session_id, each.begun_at) for each in history.read_all_sessions(home_dir)]
+    second = [(each.session_id, each.begun_at) for each in history.sessions_in_file(home_dir)]
     history.delete_line_of_session(home_dir, "a")
     history.delete_line_of_session(home_dir, "never there")
 
     assert first == [("b", START), ("a", START + 5)]
     assert second == [("a", START + 5), ("b", START + 1)]
-    assert [each.session_id for each in history.read_all_sessions(home_dir)] == ["b"]
+    assert [each.session_id for each in history.sessions_in_file(home_dir)] == ["b"]
 
 
 def test_a_session_begins_with_its_first_event_else_with_its_first_request() -> None:
@@ -404,10 +404,10 @@ def test_a_history_that_is_no_file_is_told_in_a_sentence(home_dir: str) -> None:
     Hooks(home_dir).add("SessionStart")
     os.makedirs(f"{home_dir}/history.jsonl")
     with pytest.raises(StateError, match=r"history\.jsonl cannot be read: Is a directory"):
-        history.read_all_sessions(home_dir)
+        history.sessions_in_file(home_dir)
     os.rmdir(f"{home_dir}/history.jsonl")
     Path(home_dir, "history.jsonl").write_bytes(b'{"v":1,"session":"abc"}\n{"v":2}\nx\n')
-    assert history.read_all_sessions(home_dir) == []
+    assert history.sessions_in_file(home_dir) == []
 
     assert history.update_changed_sessions(home_dir) == []
 
@@ -423,7 +423,7 @@ def test_a_short_look_says_that_it_is_not_done_and_spends_itself_on_the_newest(
     notes = history.update_changed_sessions(home_dir, until=0.0)
 
     assert notes == ["not everything that hooks recorded is in yet: run it again"]
-    assert history.read_all_sessions(home_dir) == []
+    assert history.sessions_in_file(home_dir) == []
     assert history.update_changed_sessions(home_dir) == []
 
 
@@ -487,7 +487,7 @@ def test_spools_of_200_mb_go_after_a_day(home_dir: str, spool_bytes: int, left: 
     folder = old_folder(home_dir, "s1", 2 * DAY_S, spool_bytes)
 
     assert left_of(home_dir, folder) == left
-    assert [session.session_id for session in history.read_all_sessions(home_dir)] == ["s1"]
+    assert [session.session_id for session in history.sessions_in_file(home_dir)] == ["s1"]
 
 
 @pytest.mark.parametrize(("more", "kept"), [(0, ["old", "new"]), (1, ["new"])])

@@ -92,9 +92,9 @@ def test_lines_of_many_writers_stay_whole_and_a_long_trail_is_put_away(home_dir:
 
     def run(number: int) -> None:
         for _ in range(20):
-            logs.record_in_audit(home_dir, f"s{number}", {"x": "y" * 500}, {"subject": "a\nb"})
+            logs.audit_notice(home_dir, f"s{number}", {"x": "y" * 500}, {"subject": "a\nb"})
 
-    logs.record_in_audit(home_dir, "first", {}, {})
+    logs.audit_notice(home_dir, "first", {}, {})
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(run, range(8)))
 
@@ -201,7 +201,7 @@ def test_times_are_kept_to_the_millisecond_and_what_a_hook_took_to_a_tenth_of_it
     for _ in range(20):
         state.spool_event("Stop", {})
         logs.record_failure(home_dir, "Stop", ValueError("x"))
-        logs.record_in_audit(home_dir, "s1", {}, {"kind": "block"})
+        logs.audit_notice(home_dir, "s1", {}, {"kind": "block"})
     state.save_telemetry_for_pollers({"window_tokens": 5})
     told = SessionState(home_dir, "s1").read_document("telemetry.json")
     lines = history.read_spooled_events(home_dir, "s1")

@@ -64,7 +64,7 @@ def test_looking_creates_nothing_and_what_is_made_is_private(home_dir: str) -> N
     state.spool_event("PostToolUse", {})
     state.claim_level(1, 0)
     for tokens in (1_000_000, 2_000_000, 1_000_000):
-        state.remember_window(tokens)
+        state.save_proved_window(tokens)
 
     assert SessionState(home_dir, "abc").largest_number_after_prefix(WINDOW) == 2_000_000
     found = [Path(home_dir), *Path(home_dir).rglob("*")]
@@ -159,8 +159,8 @@ def test_what_was_measured_is_outdated_and_the_rest_holds(home_dir: str) -> None
     state = SessionState(home_dir, "s")
     state.save_snapshot(Snapshot(at=5.0, window_tokens=9, occupancy_tokens=1, output_tokens=2))
     state.save_telemetry_for_pollers({"x": 1})
-    state.remember_compaction(7)
-    state.remember_window(5)
+    state.save_compaction_offset(7)
+    state.save_proved_window(5)
     SessionState(home_dir, "s").forget_occupancy()
 
     after = SessionState(home_dir, "s")
@@ -174,9 +174,9 @@ def test_what_was_measured_is_outdated_and_the_rest_holds(home_dir: str) -> None
 def test_marks_have_numbers_and_the_largest_counts(home_dir: str) -> None:
     """One compaction is remembered, every window, each tier with its place."""
     for size in (30, 5):
-        SessionState(home_dir, "s").remember_compaction(size)
+        SessionState(home_dir, "s").save_compaction_offset(size)
     for tokens in (5, 30, 7):
-        SessionState(home_dir, "s").remember_window(tokens)
+        SessionState(home_dir, "s").save_proved_window(tokens)
     assert SessionState(home_dir, "s").claim_level(2, 70) is True
     state = SessionState(home_dir, "s")
     assert state.claim_level(2, 80) is False
@@ -214,7 +214,7 @@ def test_what_a_gateway_saved_holds_for_its_own_request(
     state.switch_off_or_on(off=True)
     Path(f"{state.folder}/gateway-saved").write_bytes(content)
 
-    assert state.gateway_saved_tokens_of_request(occupancy) == saved
+    assert state.last_gateway_saved_tokens(occupancy) == saved
 
 
 def test_a_session_begins_with_its_first_line(home_dir: str) -> None:

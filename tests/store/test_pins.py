@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from brimline.errors import StoreError
 from brimline.store import layout, pins
-from brimline.store.pins import Directive, Result, parse_directives, pins_asked_in_conversation
+from brimline.store.pins import Directive, Result, directives_in_text, match_directives_to_results
 
 from .shelves import golden, stored, text
 
 GOLDEN = golden("directives.json")
 TEXTS = st.text(max_size=40) | st.sampled_from([row["text"] for row in GOLDEN])
-DIRECTIVES = TEXTS.map(parse_directives)
+DIRECTIVES = TEXTS.map(directives_in_text)
 
 
 @pytest.mark.row("S3-70")
@@ -50,7 +50,7 @@ def test_a_pin_has_a_level_and_a_reason_and_can_be_lifted(home_dir: str) -> None
 @pytest.mark.parametrize("row", GOLDEN, ids=[row["text"] for row in GOLDEN])
 def test_directives_are_known_by_their_exact_form(row: dict[str, Any]) -> None:
     """In any case and order, typed or recorded as a slash command; other words are none."""
-    assert [list(one) for one in pins.parse_directives(row["text"])] == row["directives"]
+    assert [list(one) for one in pins.directives_in_text(row["text"])] == row["directives"]
 
 
 @pytest.mark.row("S3-58", "S3-59", "S3-60")
@@ -59,9 +59,9 @@ def test_a_conversation_pins_what_its_directives_mean(row: dict[str, Any]) -> No
     """The last result, the next, a range; half a range pins nothing; the strongest counts."""
     items: list[Directive | Result] = []
     for number, part in enumerate(row["conversation"].split("'")):
-        items += parse_directives(part) if number % 2 else map(Result, part.split())
+        items += directives_in_text(part) if number % 2 else map(Result, part.split())
 
-    found = pins_asked_in_conversation(items).wanted
+    found = match_directives_to_results(items).wanted
 
     assert {name: f"{one.level} {one.reason}" for name, one in found.items()} == row["wanted"]
 
@@ -71,7 +71,7 @@ def test_no_conversation_is_an_error(parts: list[list[Directive | Result]]) -> N
     """What users write is free text; only results are pinned."""
     conversation = [item for part in parts for item in part]
     names = {item.name for item in conversation if isinstance(item, Result)}
-    found = pins_asked_in_conversation(conversation)
+    found = match_directives_to_results(conversation)
 
     assert found.wanted.keys() | found.gathered.keys() <= names
     assert not found.gathered or found.waits
@@ -104,11 +104,11 @@ def test_a_conversation_waits_for_what_was_announced() -> None:
     """A result that is to come, or the end of a range; both, or one of them."""
     begin, following = Directive("start", "soft", None), Directive("next", "soft", None)
 
-    assert pins_asked_in_conversation([]).waits is False
-    assert pins_asked_in_conversation([begin]).waits is True
-    assert pins_asked_in_conversation([following]).waits is True
-    assert pins_asked_in_conversation([following, Result("a")]).waits is False
-    assert pins_asked_in_conversation([begin, Directive("end", "soft", None)]).waits is False
+    assert match_directives_to_results([]).waits is False
+    assert match_directives_to_results([begin]).waits is True
+    assert match_directives_to_results([following]).waits is True
+    assert match_directives_to_results([following, Result("a")]).waits is False
+    assert match_directives_to_results([begin, Directive("end", "soft", None)]).waits is False
 
 
 def test_a_pin_that_cannot_be_read_holds(home_dir: str) -> None:

@@ -187,7 +187,7 @@ def test_what_the_gateway_sends_a_key_of_stays(home_dir: str, projects: Path) ->
         assert sorted(os.listdir(f"{home_dir}/gateway")) == before
         if is_running:
             sticky.close()
-    Path(paths.stand_ins_file(home_dir)).write_bytes(b"no database" * 99)
+    Path(paths.stand_ins_database(home_dir)).write_bytes(b"no database" * 99)
 
     with pytest.raises(StoreError, match="nothing was removed"):
         prune(home_dir, GARBAGE, Pass())

@@ -301,7 +301,7 @@ def test_only_a_blob_can_be_marked_as_used(home_dir: str) -> None:
 def test_a_last_line_counts_with_or_without_its_break(data: bytes, lines: int) -> None:
     """And they are split as they are counted."""
     assert put.count_lines(data) == lines
-    assert len(contents.split_lines_without_breaks(data)) == lines
+    assert len(contents.byte_lines_without_breaks(data)) == lines
 
 
 @pytest.mark.parametrize(

@@ -29,8 +29,8 @@ def test_a_stub_is_found_again_as_it_was_built(wanted: Stub, before: str, after:
     told = [text if text is None else flatten(text) for text in (wanted.tool, wanted.source)]
     expected = wanted._replace(tool=told[0], source=told[1])
 
-    assert stub.parse_reference(stub.build_reference(wanted)) == expected
-    assert stub.parse_reference(f"{before}\n{stub.build_reference(wanted)}\n{after}") == expected
+    assert stub.first_reference_in(stub.build_reference(wanted)) == expected
+    assert stub.first_reference_in(f"{before}\n{stub.build_reference(wanted)}\n{after}") == expected
 
 
 @pytest.mark.row("S3-15", "S3-56")
@@ -64,13 +64,13 @@ def test_every_older_form_is_read(row: dict[str, Any]) -> None:
     """Of another tool, and of earlier versions in its words; the first counts, with a whole key."""
     told = row["stub"] and {"content_bytes": None} | row["stub"]
 
-    assert stub.parse_reference(row["text"]) == (Stub(**told) if told else None)
+    assert stub.first_reference_in(row["text"]) == (Stub(**told) if told else None)
 
 
 @pytest.mark.timeout(30)
 def test_blocks_that_nobody_closes_are_read_at_once() -> None:
     """Any program can print any number of them."""
-    assert stub.parse_reference("[CCM_CACHED]\n" * 50_000) is None
+    assert stub.first_reference_in("[CCM_CACHED]\n" * 50_000) is None
 
 
 @pytest.mark.parametrize(

@@ -78,8 +78,8 @@ def fake() -> Iterator[Callable[[int, dict[str, str], bytes], str]]:
 
 def write_url(url: str) -> None:
     """Into the settings of whoever is at hand, without a check."""
-    os.makedirs(paths.home(), exist_ok=True)
-    with open(paths.user_config(paths.home()), "w", encoding="utf-8") as file:
+    os.makedirs(paths.data_dir(), exist_ok=True)
+    with open(paths.user_config(paths.data_dir()), "w", encoding="utf-8") as file:
         file.write(f'[memory]\nurl = "{url}"\n')
 
 
@@ -203,7 +203,7 @@ def test_entries_of_a_megabyte_pass_both_ways(anna: Homes, node: Node, collectio
     """Their beginning is shared; one that somebody else left there is cut."""
     anna.join("anna", f"qdrant+http://{node.host}/{collection}")
     long = {"id": "long", "text": "walrus " * 150_000, "project": os.getcwd()}
-    hits.memory_of_data(paths.home()).add([long])
+    hits.open_memory(paths.data_dir()).add([long])
     assert anna.sync()["waiting"] == 0
     payload: dict[str, Any] = {
         "text": "\x1b[2Jgiant " + "otter " * 200_000,
@@ -285,7 +285,7 @@ def test_a_sync_that_is_killed_goes_on_and_leaves_nothing_unknown(
     for group in ("kept", "gone"):
         texts = [f"{group} {number} of the walruses" for number in range(300)]
         entries = [{"id": text, "text": text, "group": group, "project": project} for text in texts]
-        hits.memory_of_data(paths.home()).add(entries)
+        hits.open_memory(paths.data_dir()).add(entries)
     processes.append(subprocess.Popen([*PROGRAM, "memory", "sync"], cwd=project))
     until = time.monotonic() + 60
     while not node.has_points(collection):
@@ -535,5 +535,5 @@ def test_the_mcp_servers_sharing_survives_every_error(
     anna.join("anna", "qdrant+http://127.0.0.1:9/memory")
     monkeypatch.setattr(together, "open_queue", None)
     tools.send_waiting_entries_to_team()
-    with open(paths.error_log(paths.home()), encoding="utf-8") as file:
+    with open(paths.error_log(paths.data_dir()), encoding="utf-8") as file:
         assert "mcp share" in file.read()

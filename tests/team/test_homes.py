@@ -74,7 +74,7 @@ def test_what_is_unwanted_goes_from_the_server_where_the_list_is_lost(
     team.say("ben", "The importer is written in Rust.")
     team.sync()
     project = team.enter("anna")
-    shutil.rmtree(f"{paths.home()}/search")
+    shutil.rmtree(f"{paths.data_dir()}/search")
     if how:
         assert team(*how, "--yes").code == 0
     else:

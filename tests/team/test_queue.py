@@ -31,7 +31,7 @@ PLACE = place.parse_place("qdrant+http://mia@127.0.0.1:1/team")
 def test_what_differs_is_sent_and_what_is_gone_is_deleted() -> None:
     """A point that is the same on both sides waits for nothing."""
     here = {"same": (1, "s"), "changed": (2, "new"), "fresh": (3, "f")}
-    waiting = queue._find_difference({"same": "s", "changed": "old", "gone": ""}, here)
+    waiting = queue._find_sends_and_deletes({"same": "s", "changed": "old", "gone": ""}, here)
 
     assert waiting.sends == {"changed": (2, "new"), "fresh": (3, "f")}
     assert waiting.deletes == ["gone"]
@@ -159,9 +159,7 @@ def test_what_is_new_is_sent_and_then_waits_no_more(
     assert all(states(home_dir).values())
     assert queue_for(home_dir, server, "ben").find_waiting().total == 2
     labels = "SELECT name, value FROM facts WHERE name GLOB 'label:*'"
-    kept = hits.memory_of_data(home_dir).run_on_database(
-        lambda base: base.execute(labels).fetchall()
-    )
+    kept = hits.open_memory(home_dir).run_on_database(lambda base: base.execute(labels).fetchall())
     assert kept == [("label:/gone/shop", "shop")]
 
 
@@ -187,7 +185,7 @@ def test_what_is_gone_here_is_deleted_there_first(
     server = answering(DONE, DONE, DONE)
     own = queue_for(home_dir, server)
     own.drain(own.find_waiting())
-    hits.memory_of_data(home_dir).put_entries(
+    hits.open_memory(home_dir).put_entries(
         [Entry("/f/elk", "walrus", "s1", 5.0, "user", "/gone/shop")]
     )
     waiting = own.find_waiting()
@@ -233,7 +231,7 @@ def test_where_the_server_has_another_number_it_is_asked_which(
     ids = {"all": own, "none": [], "one": own[:1], "more": [*own, "stranger"]}[there]
     server = answering(READY, counted(len(ids)), listed(*ids))
 
-    waiting = queue_for(home_dir, server).compare_with_server(rebuild=rebuild)
+    waiting = queue_for(home_dir, server).find_waiting_with_server(rebuild=rebuild)
 
     assert (len(waiting.sends), len(waiting.deletes), waiting.unknown) == (sent, deleted, unknown)
     asked = {"filter": {"must": [points.match_condition("home", first.home)]}}
@@ -251,9 +249,9 @@ def test_what_is_gone_here_and_was_not_found_there_is_deleted_all_the_same(
     first = queue_for(home_dir, answering(DONE))
     (own,) = first.find_waiting().sends
     first.drain(first.find_waiting())
-    hits.memory_of_data(home_dir).run_on_database(lambda base: base.execute("DELETE FROM entries"))
+    hits.open_memory(home_dir).run_on_database(lambda base: base.execute("DELETE FROM entries"))
 
-    waiting = queue_for(home_dir, answering(READY, counted(0), listed())).compare_with_server()
+    waiting = queue_for(home_dir, answering(READY, counted(0), listed())).find_waiting_with_server()
 
     assert waiting == Waiting({}, [own])
     assert list(states(home_dir)) == [own]
@@ -263,7 +261,7 @@ def test_a_folder_that_is_gone_is_called_what_it_was_called(
     home_dir: str, answering: Callable[..., Answering]
 ) -> None:
     """The path of a topic's file stays here, and a text is not endless."""
-    memory = hits.memory_of_data(home_dir)
+    memory = hits.open_memory(home_dir)
     memory.put_entries(
         [Entry("/m/topic.md", "x" * 20_001, "/m/topic.md", 1.0, "topic", "/gone/shop")]
     )
@@ -396,7 +394,7 @@ def test_more_than_one_batch_is_sent_and_counted(
     own = queue_for(home_dir, answering(DONE, DONE, DONE, DONE))
     steps: list[int] = []
     sent = own.drain(own.find_waiting(), progress=steps.append)
-    hits.memory_of_data(home_dir).run_on_database(lambda base: base.execute("DELETE FROM entries"))
+    hits.open_memory(home_dir).run_on_database(lambda base: base.execute("DELETE FROM entries"))
     deleted = own.drain(own.find_waiting(), progress=steps.append)
 
     assert (sent["sent"], sent["waiting"]) == (65, 0)
@@ -414,7 +412,7 @@ def test_where_the_numbers_agree_nothing_more_is_asked(
     first.drain(first.find_waiting())
     server = answering(READY, counted(2))
 
-    waiting = queue_for(home_dir, server).compare_with_server()
+    waiting = queue_for(home_dir, server).find_waiting_with_server()
 
     assert waiting == Waiting({}, [], 0)
     assert [path for _, path, _, _ in server.asked] == [

@@ -23,7 +23,7 @@ _PAUSE_S = 0.05
 
 def write(count: int, deadline_s: float) -> dict[str, int]:
     """Say something and send it, again and again, until nothing waits."""
-    home, memory = paths.home(), hits.memory_of_data(paths.home())
+    home, memory = paths.data_dir(), hits.open_memory(paths.data_dir())
     queue = together.open_queue(home, os.getcwd())
     assert queue is not None
     until = time.monotonic() + deadline_s
@@ -35,7 +35,7 @@ def write(count: int, deadline_s: float) -> dict[str, int]:
         memory.add({"id": text, "text": text, "group": session} for text in texts)
         said += number
         try:
-            waiting = queue.drain(queue.compare_with_server())["waiting"]
+            waiting = queue.drain(queue.find_waiting_with_server())["waiting"]
             print(said, flush=True)
         except TeamError:
             failures += 1
@@ -45,13 +45,13 @@ def write(count: int, deadline_s: float) -> dict[str, int]:
 
 def search(deadline_s: float) -> dict[str, object]:
     """Ask until the input ends; how often the answer came from here alone, or late."""
-    together.WAIT_S, memory = 30.0, hits.memory_of_data(paths.home())
+    together.WAIT_S, memory = 30.0, hits.open_memory(paths.data_dir())
     until = time.monotonic() + deadline_s
     problems, times, most = [], [], 0
-    while time.monotonic() < until and not os.path.exists(f"{paths.home()}/stop"):
+    while time.monotonic() < until and not os.path.exists(f"{paths.data_dir()}/stop"):
         begun = time.monotonic()
         found, problem = together.search_both(
-            paths.home(), os.getcwd(), memory, "which walrus is mentioned", 10, EVERYWHERE
+            paths.data_dir(), os.getcwd(), memory, "which walrus is mentioned", 10, EVERYWHERE
         )
         times.append(time.monotonic() - begun)
         problems += [problem] if problem else []

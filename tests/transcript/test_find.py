@@ -167,7 +167,7 @@ def test_what_was_heard_of_a_resumed_session_makes_it_the_newest(
 
     for name, at in (("spool.jsonl", 30), ("statusline.json", 40)):
         put(folder, "written.jsonl", at - 5)
-        put(Path(paths.session_dir(paths.home(), "resumed")), name, at)
+        put(Path(paths.session_dir(paths.data_dir(), "resumed")), name, at)
         assert find.newest_transcript(project_dir) == resumed
 
 

@@ -79,7 +79,7 @@ def test_memory_has_every_message_once(
     deep.index_sources(home_dir, project_dir)
 
     asked = "SELECT session, text FROM entries"
-    memory = hits.memory_of_data(home_dir)
+    memory = hits.open_memory(home_dir)
     entries = memory.run_on_database(lambda base: base.execute(asked).fetchall())
     assert Counter(text for _, text in entries) == said
     owners = {text: session for session, text in entries}

@@ -28,7 +28,7 @@ ANY_VALUE = (
         "text_sent_by_user",
     ),
     *("queue_operation_and_text", "main_thread_calls", "main_thread_results", "has_final_usage"),
-    "lost_thinking_text_of_row",
+    "describe_dropped_thinking",
     *("characters_model_is_sent", "content_characters", "count_text_characters"),
 )
 ANY_OBJECT = (
@@ -138,7 +138,7 @@ def test_a_row_tells_which_thoughts_are_not_sent_any_more(
     """And who left them out; the client keeps such rows for itself."""
     row = {"type": "attachment", "attachment": attachment}
 
-    assert shapes.lost_thinking_text_of_row(row) == lost
+    assert shapes.describe_dropped_thinking(row) == lost
     assert shapes.is_bookkeeping_attachment(row) is bool(lost)
 
 

@@ -46,7 +46,7 @@ Row = dict[str, Any]
         (row.message_id, {"type": "assistant", "message": {}}, None),
         (row.row_ids_referred_to, {"parentUuid": "a", "logicalParentUuid": None}, ["a"]),
         (row.row_ids_referred_to, {"parentUuid": None}, []),
-        (row.timestamp_field_bytes_of, {"timestamp": "t"}, b'"timestamp":"t"'),
+        (row.timestamp_mark_of_row, {"timestamp": "t"}, b'"timestamp":"t"'),
         (row.clients_first_session_mark, "s", b'"session_id":"s"'),
         (row.subagent_id_of, {}, ""),
         (row.subagent_id_of, {"isSidechain": True, "agentId": "a1"}, "a1"),
@@ -120,13 +120,13 @@ Row = dict[str, Any]
         (usage.is_compaction_row, {"isCompactSummary": True, "isSidechain": True}, False),
         (usage.is_compaction_row, [], False),
         (usage.is_summary, {"isCompactSummary": 1}, False),
-        (usage.as_count, None, 0),
-        (usage.as_count, True, None),
-        (usage.as_count, -1, None),
-        (usage.as_count, 0, 0),
-        (usage.as_count, 10**12, 10**12),
-        (usage.as_count, 10**12 + 1, None),
-        (usage.as_count, 1.0, None),
+        (usage.count_or_none, None, 0),
+        (usage.count_or_none, True, None),
+        (usage.count_or_none, -1, None),
+        (usage.count_or_none, 0, 0),
+        (usage.count_or_none, 10**12, 10**12),
+        (usage.count_or_none, 10**12 + 1, None),
+        (usage.count_or_none, 1.0, None),
         (usage.is_message, {"type": "assistant"}, True),
         (usage.is_message, {"type": "system"}, False),
     ],
@@ -321,15 +321,15 @@ def test_a_failed_answer_is_written_as_the_client_would() -> None:
 
 def test_thinking_that_is_not_sent_again_is_marked_as_the_client_does() -> None:
     """From a message on; who reads it back finds that message."""
-    made = row.make_thinking_stripped_row({"sessionId": "s"}, "u2", "u1", "m7")
+    made = row.make_strip_thinking_notice({"sessionId": "s"}, "u2", "u1", "m7")
 
     assert made["attachment"]["from"] == {"messageId": "m7", "thinkingIndex": 0}
     assert (made["uuid"], made["parentUuid"], made["type"]) == ("u2", "u1", "attachment")
-    assert row.first_id_without_thinking(made) == "m7"
+    assert row.thinking_stripped_from_id(made) == "m7"
     everything = {"type": "attachment", "attachment": {"type": "thinking_stripped"}}
-    assert row.first_id_without_thinking(everything) == ""
+    assert row.thinking_stripped_from_id(everything) == ""
     assert (
-        row.first_id_without_thinking({"type": "attachment", "attachment": {"type": "x"}}) is None
+        row.thinking_stripped_from_id({"type": "attachment", "attachment": {"type": "x"}}) is None
     )
 
 
@@ -464,7 +464,7 @@ def test_a_reply_is_billed_whatever_it_took(field: str) -> None:
 )
 def test_thinking_that_is_lost_is_told_with_who_left_it_out(attachment: Row, told: str) -> None:
     """How much of it and why, so far as that is known."""
-    assert row.lost_thinking_text_of_row({"type": "attachment", "attachment": attachment}) == told
+    assert row.describe_dropped_thinking({"type": "attachment", "attachment": attachment}) == told
 
 
 @pytest.mark.parametrize(

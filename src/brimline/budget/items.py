@@ -95,7 +95,7 @@ def add_item(home_dir: str, session_id: str, item: dict[str, Any]) -> dict[str, 
         "tokens": estimate_tokens(item["text"]),
         "pinned": item["pinned"] or item["compartment"] == SAFETY,
     }
-    _append_or_raise(
+    _append_within_limit(
         _budget_file(home_dir, session_id), {"add": made}, _LARGEST_BYTES - _KEPT_BYTES
     )
     return made
@@ -109,7 +109,7 @@ def append_actions(home_dir: str, session_id: str, what: str, items: Iterable[st
         StateError: so much was written down for this session that no more is taken.
     """
     for item in items:
-        _append_or_raise(
+        _append_within_limit(
             _budget_file(home_dir, session_id), {"do": what, "id": item}, _LARGEST_BYTES
         )
 
@@ -135,7 +135,7 @@ def evictable_in_order(items: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(free, key=lambda item: (item["priority"], item["at"]))
 
 
-def items_to_evict(budget: Budget, window_tokens: int) -> list[dict[str, Any]]:
+def all_items_to_evict(budget: Budget, window_tokens: int) -> list[dict[str, Any]]:
     """What has to go so that no compartment holds more than its share."""
     found = []
     for compartment in SHARES:
@@ -169,14 +169,14 @@ def _is_valid_item(item: dict[str, Any]) -> bool:
     )
 
 
-def _append_or_raise(path: str, fields: dict[str, Any], most: int) -> None:
+def _append_within_limit(path: str, fields: dict[str, Any], most: int) -> None:
     line = {"at": round(time.time(), 3)} | fields
-    if _file_size(path) + len(json.dumps({"v": json.FORMAT} | line)) >= most:
+    if _size_of_path(path) + len(json.dumps({"v": json.FORMAT} | line)) >= most:
         raise StateError("this session's budget file is full: it takes no more")
     json.append_line(path, line)
 
 
-def _file_size(path: str) -> int:
+def _size_of_path(path: str) -> int:
     try:
         return io.system.stat(io.path_bytes(path)).st_size
     except FileNotFoundError:

@@ -74,7 +74,7 @@ def _add_item(place: Place, given: dict[str, Any]) -> dict[str, Any]:
         raise StateError("`pinned` is true or false")
     item = {"compartment": compartment, "text": text, "priority": priority, "pinned": pinned}
     made = items.add_item(place.home_dir, place.session_id, item)
-    return {"item": made, "alerts": _nearly_full_ones(place, [compartment])}
+    return {"item": made, "alerts": _nearly_full_rows(place, [compartment])}
 
 
 def _apply_action_to_item(what: str, place: Place, given: dict[str, Any]) -> dict[str, Any]:
@@ -102,9 +102,9 @@ def _evict_item(place: Place, given: dict[str, Any]) -> dict[str, Any]:
 
 def _evict_excess(place: Place, _given: dict[str, Any]) -> dict[str, Any]:
     """Take out what is too much, compartment by compartment."""
-    gone = items.items_to_evict(_load_budget(place), place.window_tokens)
+    gone = items.all_items_to_evict(_load_budget(place), place.window_tokens)
     items.append_actions(place.home_dir, place.session_id, "evict", [item["id"] for item in gone])
-    return {"evicted": gone, "alerts": _nearly_full_ones(place)}
+    return {"evicted": gone, "alerts": _nearly_full_rows(place)}
 
 
 def _estimate_text_tokens(_place: Place, given: dict[str, Any]) -> dict[str, Any]:
@@ -130,7 +130,7 @@ OPERATIONS: dict[str, Callable[[Place, dict[str, Any]], dict[str, Any]]] = {
     "evict": _evict_item,
     "enforce": _evict_excess,
     "estimate": _estimate_text_tokens,
-    "alerts": lambda place, _given: {"alerts": _nearly_full_ones(place)},
+    "alerts": lambda place, _given: {"alerts": _nearly_full_rows(place)},
     "log": _list_evictions,
     "list": _list_items,
 }
@@ -184,7 +184,7 @@ def _fill_level_of_compartments(place: Place) -> list[dict[str, Any]]:
     return found
 
 
-def _nearly_full_ones(place: Place, names: Iterable[str] = items.SHARES) -> list[dict[str, Any]]:
+def _nearly_full_rows(place: Place, names: Iterable[str] = items.SHARES) -> list[dict[str, Any]]:
     """The compartments that are nearly full, or more than full."""
     return [
         one

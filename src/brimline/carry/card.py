@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from brimline.foreign import flatten
-from brimline.masking import clean
+from brimline.masking import mask
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def _pinned_budget_lines(pinned: Sequence[Sequence[str]]) -> list[str]:
     """Of each compartment the newest, as far as its room goes; how many more is said."""
     lines = []
     for texts in pinned:
-        bullets = [f"- {flatten(clean(text), 300)}" for text in texts]
+        bullets = [f"- {flatten(mask(text), 300)}" for text in texts]
         shown = _lines_that_fit(bullets, _PINNED_CHARACTERS)
         left = len(texts) - len(shown)
         lines += [*shown, f"- [{left} more: `context_budget` lists them]"] if left else shown
@@ -149,7 +149,7 @@ def _pinned_budget_lines(pinned: Sequence[Sequence[str]]) -> list[str]:
 def _marked_rule_lines(marked_rules: Sequence[Sequence[str]]) -> list[str]:
     """Each rule with its file; where they are many a line per file, which the client reloads."""
     lines = [
-        f"- {flatten(clean(text), _RULES_CHARACTERS)}{f' ({flatten(file)})' if file else ''}"
+        f"- {flatten(mask(text), _RULES_CHARACTERS)}{f' ({flatten(file)})' if file else ''}"
         for file, text in marked_rules
     ]
     if sum(map(len, lines)) <= _RULES_CHARACTERS:
@@ -164,7 +164,7 @@ def _work_state_section(ledger: Ledger, room: int) -> str:
     repeated = [
         line for line in dict.fromkeys(_repeated_command_lines(ledger)) if line not in worked
     ]
-    changed = _lines_that_fit(_file_lines(ledger.changed, ledger), 500)
+    changed = _lines_that_fit(_lines_per_folder(ledger.changed, ledger), 500)
     ran_too = "- their files, commits and task updates are not listed here"
     parts = [
         _section("Subagents ran too", [ran_too] if ledger.subagents else []),
@@ -175,7 +175,7 @@ def _work_state_section(ledger: Ledger, room: int) -> str:
         _section("Files changed, latest first", changed),
         _section("Worked after a similar command had failed", worked),
         _section("Commands that ran more than once without an error", repeated[:8]),
-        _section("Files read lately", _lines_that_fit(_file_lines(ledger.read, ledger), 300)),
+        _section("Files read lately", _lines_that_fit(_lines_per_folder(ledger.read, ledger), 300)),
     ]
     kept = ""
     for part in parts:
@@ -239,7 +239,7 @@ def _repeated_command_lines(ledger: Ledger) -> list[str]:
     ]
 
 
-def _file_lines(paths: dict[str, int], ledger: Ledger) -> list[str]:
+def _lines_per_folder(paths: dict[str, int], ledger: Ledger) -> list[str]:
     """Many names in little room: by folder, the latest first."""
     folders: dict[str, list[str]] = {}
     for path in reversed(paths):

@@ -10,7 +10,7 @@ import re
 
 from brimline import shell
 from brimline.carry.ledger import put_last_and_drop_oldest
-from brimline.masking import clean
+from brimline.masking import mask
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def note_run(ledger: Ledger, command: str, output: str, at: str | None, *, faile
     """Take in a command that has run."""
     command = _COMMENTS.sub("", command)
     steps = shell.split_commands(command)
-    if any(map(_has_unclear_exit, steps)):
+    if any(map(_runs_other_commands, steps)):
         mark_checks_in_command_unknown(ledger, command)
         return
     checks = [place for place, step in enumerate(steps) if _is_check(step)]
@@ -115,7 +115,7 @@ def note_background_run(ledger: Ledger, command: str, at: str | None) -> None:
     _note_command(ledger, _COMMENTS.sub("", command)[:_LONGEST_COMMAND], at, background=True)
 
 
-def _has_unclear_exit(step: shell.Command) -> bool:
+def _runs_other_commands(step: shell.Command) -> bool:
     starters = (*step.words[: step.before], step.program)
     return step.operator in ("(", ")") or not _OPAQUE.isdisjoint(starters)
 
@@ -176,7 +176,7 @@ def _note_check(
 
 def _last_output_line_if_meaningful(output: str) -> str:
     end = output.rstrip()[-_LONGEST_COMMAND:].rpartition("\n")[2].strip()
-    return "" if end == _NO_OUTPUT or _NO_ENDING.match(end) else clean(end)
+    return "" if end == _NO_OUTPUT or _NO_ENDING.match(end) else mask(end)
 
 
 def _note_successful_command(
@@ -228,7 +228,7 @@ def _note_commits_and_prs(ledger: Ledger, steps: list[shell.Command], output: st
 
 
 def _note_commits(ledger: Ledger, output: str, *, amended: bool) -> None:
-    made = [[commit, clean(subject)] for commit, subject in _COMMITTED.findall(output)]
+    made = [[commit, mask(subject)] for commit, subject in _COMMITTED.findall(output)]
     if amended and made and ledger.commits:
         ledger.commits.pop()
     earlier = [pair for pair in ledger.commits if pair not in made]

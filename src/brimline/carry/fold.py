@@ -25,7 +25,7 @@ from brimline.carry.ledger import (
 )
 from brimline.fast import paths
 from brimline.foreign import flatten
-from brimline.masking import clean
+from brimline.masking import mask
 from brimline.transcript import read, row, words
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ def _note_folder_branch_and_origin(ledger: Ledger, fields: dict[str, Any]) -> No
         ledger.forked_from = paths.safe_session_id(origin)
     branch = row.branch_of(fields)
     if branch and branch != ledger.branch:
-        ledger.branch = clean(branch)
+        ledger.branch = mask(branch)
 
 
 def _keep_calls_until_answered(ledger: Ledger, fields: dict[str, Any], _at: str | None) -> None:
@@ -188,7 +188,7 @@ def _fold_user_row(ledger: Ledger, fields: dict[str, Any], at: str | None) -> No
 def _fold_attachment(ledger: Ledger, fields: dict[str, Any], at: str | None) -> None:
     _keep_message_and_notes(ledger, words.users_own_message(fields), at)
     _update_tasks(ledger, row.reminded_tasks(fields))
-    ledger.plan = clean(row.plan_file_of(fields)) or ledger.plan
+    ledger.plan = mask(row.plan_file_of(fields)) or ledger.plan
 
 
 def _fold_queue_row(ledger: Ledger, fields: dict[str, Any], at: str | None) -> None:
@@ -200,7 +200,7 @@ def _fold_queue_row(ledger: Ledger, fields: dict[str, Any], at: str | None) -> N
         ledger.queued = [*ledger.queued, kept][-_MOST_QUEUED:]
     elif operation == "popAll" and ledger.messages:
         last = ledger.messages[-1]
-        if last["kind"] == "queued" and last["text"] == clean(said):
+        if last["kind"] == "queued" and last["text"] == mask(said):
             ledger.messages.pop()
             ledger.queued = [waiting for waiting in ledger.queued if waiting != last["text"]]
 
@@ -215,7 +215,7 @@ _BY_KIND = {
 
 def _keep_message_and_notes(ledger: Ledger, text: str, at: str | None, kind: str = "prompt") -> str:
     """Keep a message of the user, and the notes marked in it; returns what was kept."""
-    text = clean(_text_after_keeping_marked_notes(ledger, text, at))
+    text = mask(_text_after_keeping_marked_notes(ledger, text, at))
     # The client sends what waited in its queue as prompts, several as one.
     is_repeated = kind != "queued" and (
         text in ledger.queued or all(part in ledger.queued for part in text.split("\n"))
@@ -255,12 +255,12 @@ def _fold_tool_answer(ledger: Ledger, answer: _Answer) -> None:
 
 
 def _label_of_refused_call(answer: _Answer) -> str:
-    command = flatten(clean(row.as_text(answer.arguments.get("command"))), _REFUSED_CHARACTERS)
+    command = flatten(mask(row.as_text(answer.arguments.get("command"))), _REFUSED_CHARACTERS)
     return f"refusing {answer.tool} `{command}`" if command else f"refusing {answer.tool}"
 
 
 def _fold_bash_answer(ledger: Ledger, answer: _Answer) -> None:
-    command, result = clean(row.as_text(answer.arguments.get("command"))), answer.result
+    command, result = mask(row.as_text(answer.arguments.get("command"))), answer.result
     if answer.arguments.get("run_in_background") and not result.is_error:
         commands.note_background_run(ledger, command, answer.at)
     elif result.record.get("interrupted") or result.record.get("backgroundTaskId"):
@@ -271,13 +271,13 @@ def _fold_bash_answer(ledger: Ledger, answer: _Answer) -> None:
 
 
 def _note_read_file(ledger: Ledger, answer: _Answer) -> None:
-    path = clean(clienttools.file_of_call(answer.arguments))
+    path = mask(clienttools.file_of_call(answer.arguments))
     if path and path not in ledger.changed:
         put_last_and_drop_oldest(ledger.read, path, ledger.read.get(path, 0) + 1, _MOST_PATHS)
 
 
 def _note_changed_file(ledger: Ledger, answer: _Answer) -> None:
-    path = clean(clienttools.file_of_call(answer.arguments))
+    path = mask(clienttools.file_of_call(answer.arguments))
     if not path:
         return
     put_last_and_drop_oldest(ledger.changed, path, ledger.changed.get(path, 0) + 1, _MOST_PATHS)
@@ -294,7 +294,7 @@ def _count_subagent(ledger: Ledger, _: _Answer) -> None:
 
 
 def _note_plan_file(ledger: Ledger, answer: _Answer) -> None:
-    ledger.plan = clean(row.as_text(answer.result.record.get("filePath"))) or ledger.plan
+    ledger.plan = mask(row.as_text(answer.result.record.get("filePath"))) or ledger.plan
 
 
 def _note_decision_from_note_tool(ledger: Ledger, answer: _Answer) -> None:
@@ -351,7 +351,7 @@ def _update_task(ledger: Ledger, number: str, fields: dict[str, Any]) -> None:
         return
     state, subject = ledger.tasks.get(number, ["pending", ""])
     state = row.as_text(fields.get("status")) or state
-    subject = clean(
+    subject = mask(
         row.as_text(fields.get("subject")) or row.as_text(fields.get("content")) or subject
     )
     if state == "deleted" or not subject:

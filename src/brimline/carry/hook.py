@@ -48,15 +48,13 @@ def pre_compact(turn: Turn) -> Decision | None:
     record = _updated_ledger(turn)
     trigger = turn.event.trigger
     try:
-        _save_checkpoint_of_ledger(turn, record, trigger)
+        _save_checkpoint_or_raise(turn, record, trigger)
         io.remove(f"{turn.state.folder}/{_INCOMPLETE}")
     except StateError as error:
         turn.attempt("PreCompact", _note_failed_checkpoint, turn, error)
         if trigger == "manual" and _claim_refusal_this_minute(turn):
             return Decision(permission="deny", reason=checkpoint.compaction_refusal_text(error))
-    return Decision(
-        model_notes=(card.summary_instructions(record, _read_users_instruction_file()),)
-    )
+    return Decision(model_notes=(card.summary_instructions(record, _instructions_in_client_dir()),))
 
 
 def session_start(turn: Turn) -> Decision | None:
@@ -162,7 +160,7 @@ def save_checkpoint_if_enabled(turn: Turn, trigger: str) -> None:
         StateError: it is not on the disk as it should be.
     """
     if turn.values["carry.enabled"]:
-        _save_checkpoint_of_ledger(turn, _updated_ledger(turn), trigger)
+        _save_checkpoint_or_raise(turn, _updated_ledger(turn), trigger)
 
 
 def _updated_ledger(turn: Turn) -> Ledger:
@@ -212,10 +210,10 @@ def _pinned_texts_of_budget(turn: Turn) -> list[list[str]]:
     return items.load_pinned_texts_of_safety_and_task(turn.home, turn.state.session_id)
 
 
-def _save_checkpoint_of_ledger(turn: Turn, record: Ledger, trigger: str) -> None:
+def _save_checkpoint_or_raise(turn: Turn, record: Ledger, trigger: str) -> None:
     from brimline.carry import checkpoint
 
-    checkpoint.save_and_read_back(
+    checkpoint.save_verified_document(
         turn.home,
         record,
         trigger=trigger,
@@ -226,7 +224,7 @@ def _save_checkpoint_of_ledger(turn: Turn, record: Ledger, trigger: str) -> None
     )
 
 
-def _read_users_instruction_file() -> str:
+def _instructions_in_client_dir() -> str:
     """The user's own instructions for summaries, from the client's folder."""
     from brimline.fast import io, paths
 

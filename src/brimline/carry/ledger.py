@@ -10,7 +10,7 @@ from __future__ import annotations
 from _blake2 import blake2b
 
 from brimline.fast import io, json, paths
-from brimline.masking import clean
+from brimline.masking import mask
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def id_of_note_or_message(kind: str, text: str) -> str:
 
 def add_message(ledger: Ledger, text: str, at: str | None, kind: str) -> None:
     """Keep what the user wrote; of a paste its first line and its size."""
-    text = clean(text)
+    text = mask(text)
     message: dict[str, Any] = {"at": at, "kind": kind, "text": text}
     if is_paste(text):
         message["size"] = len(text)
@@ -114,7 +114,7 @@ def is_paste(text: str) -> bool:
 
 def add_or_renew_note(ledger: Ledger, kind: str, text: str, at: Any, source: str = "user") -> None:
     """Keep something that was marked as worth keeping."""
-    text = clean(text.strip())
+    text = mask(text.strip())
     if not text:
         return
     note_id = id_of_note_or_message(kind, text)

@@ -33,7 +33,7 @@ def losses_by_boundary(path: str) -> dict[str, dict[str, Any]]:
     return reader.by_boundary
 
 
-def loss_lines(loss: dict[str, Any], session_id: str) -> list[str]:
+def lines_of_one_loss(loss: dict[str, Any], session_id: str) -> list[str]:
     """Lines for a person: what the summary no longer names, and how to have it back."""
     ways = {
         "messages": f"brimline carry show --session {session_id[:8]}",
@@ -103,7 +103,7 @@ class _Reader:
             put_last_and_drop_oldest(self._messages, message, None, _MOST_KEPT)
         for result in row.main_thread_results(fields):
             is_preview = result.text.startswith(stub.BEGINNINGS)
-            preview = stub.parse_reference(result.text) if is_preview else None
+            preview = stub.first_reference_in(result.text) if is_preview else None
             if preview:
                 subject = preview.source or preview.tool or ""
                 put_last_and_drop_oldest(self._outputs, preview.key, subject, _MOST_KEPT)

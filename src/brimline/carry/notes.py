@@ -9,7 +9,7 @@ from __future__ import annotations
 from brimline import clock
 from brimline.carry.ledger import DECIDE, KEEP, add_or_renew_note, id_of_note_or_message
 from brimline.fast import json, paths
-from brimline.masking import clean
+from brimline.masking import mask
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def append_note(home_dir: str, session_id: str, kind: str, text: str) -> str:
     Raises:
         OSError: it cannot be written.
     """
-    text = clean(text.strip())
+    text = mask(text.strip())
     _append_line(home_dir, session_id, {"add": {"kind": kind, "text": text}})
     return id_of_note_or_message(kind, text)
 
@@ -51,16 +51,16 @@ def merge_notes_into_ledger(home_dir: str, ledger: Ledger) -> Ledger:
         at = line.get("at")
         _add_persons_note(ledger, line.get("add"), at)
         for what in ("done", "reopen"):
-            for note in _notes_of_id_before_marking(ledger, line.get(what), at):
+            for note in _note_if_older_than_mark(ledger, line.get(what), at):
                 note["done"] = what == "done"
         forgotten = line.get("forget")
         ledger.messages = [message for message in ledger.messages if message["id"] != forgotten]
-        for note in _notes_of_id_before_marking(ledger, forgotten, at):
+        for note in _note_if_older_than_mark(ledger, forgotten, at):
             del ledger.notes[note["id"]]
     return ledger
 
 
-def _notes_of_id_before_marking(ledger: Ledger, item: Any, marked_at: Any) -> list[dict[str, Any]]:
+def _note_if_older_than_mark(ledger: Ledger, item: Any, marked_at: Any) -> list[dict[str, Any]]:
     """The note of an id, if it is from before it was marked; written again later it is news."""
     note = ledger.notes.get(str(item))
     if note is None:

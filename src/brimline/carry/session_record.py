@@ -32,10 +32,10 @@ def choose_session(home_dir: str, named: str | None) -> Place:
         SessionError: there is none, or a name fits several.
     """
     recorded = {*io.list_names(paths.carry_dir(home_dir))} - {links.CLIENTS, links.PROJECTS}
-    return transcript_and_folder_of_id(find.wanted_session_id(named, recorded))
+    return transcript_and_project_of_id(find.wanted_session_id(named, recorded))
 
 
-def transcript_and_folder_of_id(session_id: str) -> Place:
+def transcript_and_project_of_id(session_id: str) -> Place:
     """A session by its whole id."""
     try:
         transcript = find.transcript_with_id(session_id)
@@ -67,7 +67,7 @@ def save_checkpoint(home_dir: str, session: Place, policy: Policy) -> dict[str, 
     figures = {}
     if session.transcript:
         figures = reading.measure_session(session.transcript, state, policy).recorded_figures()
-    document = checkpoint.save_and_read_back(
+    document = checkpoint.save_verified_document(
         home_dir,
         bring_whole_ledger_up_to_date(home_dir, session),
         trigger="asked for",

@@ -9,7 +9,7 @@ import click
 from brimline import output
 from brimline.budget import items, operations
 from brimline.fast import paths
-from brimline.masking import clean
+from brimline.masking import mask
 from brimline.state.session import TELEMETRY, SessionState
 from brimline.transcript import find
 
@@ -52,8 +52,8 @@ def budget(operation: str, session_id: str | None, as_json: bool, **given: Any) 
     session = find.wanted_session_id(session_id)
     arguments = given | {"id": given.pop("item_id")}
     if arguments["text"]:
-        arguments["text"] = clean(arguments["text"])
-    home_dir = paths.home()
+        arguments["text"] = mask(arguments["text"])
+    home_dir = paths.data_dir()
     window = SessionState(home_dir, session).read_document(TELEMETRY).get("window_tokens")
     document = operations.run_operation(home_dir, session, window, operation, arguments)
     output.answer({"session_id": session} | document, operations.text, as_json=as_json)

@@ -33,8 +33,8 @@ def show_command(session_id: str | None, as_json: bool) -> None:
       brimline carry show
       brimline carry show --session 1f0c2d3e --json
     """
-    place = session_record.choose_session(paths.home(), session_id)
-    record = session_record.bring_whole_ledger_up_to_date(paths.home(), place)
+    place = session_record.choose_session(paths.data_dir(), session_id)
+    record = session_record.bring_whole_ledger_up_to_date(paths.data_dir(), place)
     document = ledger.to_document(record)
     told = {name: value for name, value in document.items() if name not in _HIDDEN}
     told["notes"] = list(record.notes.values())
@@ -58,10 +58,10 @@ def add_command(words: str, decision: bool, session_id: str | None, as_json: boo
     text = words.strip()
     if not text:
         raise StateError("there is nothing to write down: give a TEXT")
-    place = session_record.choose_session(paths.home(), session_id)
+    place = session_record.choose_session(paths.data_dir(), session_id)
     kind = ledger.DECIDE if decision else ledger.KEEP
-    note_id = notes.append_note(paths.home(), place.session_id, kind, text)
-    note = session_record.bring_whole_ledger_up_to_date(paths.home(), place).notes[note_id]
+    note_id = notes.append_note(paths.data_dir(), place.session_id, kind, text)
+    note = session_record.bring_whole_ledger_up_to_date(paths.data_dir(), place).notes[note_id]
     report = {"session_id": place.session_id} | note
     output.answer(report, f"{note_id}  {output.one_line(note['text'])}", as_json=as_json)
 
@@ -105,14 +105,14 @@ def forget_command(item: str, session_id: str | None, yes: bool, as_json: bool) 
     Example:
       brimline carry forget 3f2a9c01
     """
-    place = session_record.choose_session(paths.home(), session_id)
-    record = session_record.bring_whole_ledger_up_to_date(paths.home(), place)
+    place = session_record.choose_session(paths.data_dir(), session_id)
+    record = session_record.bring_whole_ledger_up_to_date(paths.data_dir(), place)
     found = record.notes.get(item) or next((m for m in record.messages if m["id"] == item), None)
     if found is None:
         raise SessionError(f"no note or message {item!r} is known: `brimline carry show` has them")
     output.require_consent(f"Forget {output.one_line(found['text'])!r}?", yes=yes)
-    notes.append_done_reopen_or_forget(paths.home(), place.session_id, item, "forget")
-    ledger.forget_note_or_message(paths.home(), place.session_id, item)
+    notes.append_done_reopen_or_forget(paths.data_dir(), place.session_id, item, "forget")
+    ledger.forget_note_or_message(paths.data_dir(), place.session_id, item)
     report = {"session_id": place.session_id, "id": item, "forgotten": True}
     output.answer(report, f"{item}  forgotten: {output.one_line(found['text'])}", as_json=as_json)
 
@@ -130,13 +130,13 @@ def card_command(session_id: str | None, as_json: bool) -> None:
       brimline carry card
       brimline carry card --session 1f0c2d3e
     """
-    place = session_record.choose_session(paths.home(), session_id)
-    record = session_record.bring_whole_ledger_up_to_date(paths.home(), place)
+    place = session_record.choose_session(paths.data_dir(), session_id)
+    record = session_record.bring_whole_ledger_up_to_date(paths.data_dir(), place)
     if session_id is None and not record.compactions and record.adopted in ("", "-"):
         # What it holds itself is still in its window.
         place, record = _find_former_session_and_merge_if_running(place, record)
-    marked = config.current_policy(paths.home(), place.project_dir).marked
-    pinned = items.load_pinned_texts_of_safety_and_task(paths.home(), record.session)
+    marked = config.build_live_policy(paths.data_dir(), place.project_dir).marked
+    pinned = items.load_pinned_texts_of_safety_and_task(paths.data_dir(), record.session)
     told = card.card_text(record, marked, pinned=pinned)
     report = {"session_id": place.session_id, "card": told, "characters": len(told)}
     output.answer(
@@ -153,20 +153,20 @@ def checkpoint_command(session_id: str | None, as_json: bool) -> None:
     Example:
       brimline carry checkpoint
     """
-    place = session_record.choose_session(paths.home(), session_id)
-    policy = config.current_policy(paths.home(), place.project_dir)
-    document = session_record.save_checkpoint(paths.home(), place, policy)
+    place = session_record.choose_session(paths.data_dir(), session_id)
+    policy = config.build_live_policy(paths.data_dir(), place.project_dir)
+    document = session_record.save_checkpoint(paths.data_dir(), place, policy)
     output.answer(document, session_record.checkpoint_path_and_unkept_text, as_json=as_json)
 
 
 def _find_former_session_and_merge_if_running(place: Place, record: Ledger) -> tuple[Place, Ledger]:
     """The session that this one goes on from, made part of it where it is the running one."""
-    home_dir = paths.home()
+    home_dir = paths.data_dir()
     found = None if record.messages else links.last_unfinished_session(home_dir, place.project_dir)
     previous = record.previous or (paths.safe_session_id(found["session"]) if found else None)
     if previous is None or previous == place.session_id:
         return place, record
-    earlier = session_record.transcript_and_folder_of_id(previous)
+    earlier = session_record.transcript_and_project_of_id(previous)
     origin = session_record.bring_whole_ledger_up_to_date(home_dir, earlier)
     if io.env("CLAUDE_CODE_SESSION_ID") == place.session_id:
         own = ledger.load(home_dir, place.session_id)
@@ -176,11 +176,11 @@ def _find_former_session_and_merge_if_running(place: Place, record: Ledger) -> t
 
 
 def _mark_note(note_id: str, session_id: str | None, what: str, *, as_json: bool) -> None:
-    place = session_record.choose_session(paths.home(), session_id)
-    found = session_record.bring_whole_ledger_up_to_date(paths.home(), place).notes.get(note_id)
+    place = session_record.choose_session(paths.data_dir(), session_id)
+    found = session_record.bring_whole_ledger_up_to_date(paths.data_dir(), place).notes.get(note_id)
     if found is None:
         raise SessionError(f"no note {note_id!r} is known: `brimline carry show` lists them")
-    notes.append_done_reopen_or_forget(paths.home(), place.session_id, note_id, what)
+    notes.append_done_reopen_or_forget(paths.data_dir(), place.session_id, note_id, what)
     report = {"session_id": place.session_id, "id": note_id, "done": what == "done"}
     output.answer(report, f"{note_id}  {what}: {output.one_line(found['text'])}", as_json=as_json)
 

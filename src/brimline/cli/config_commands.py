@@ -79,7 +79,7 @@ def set_command(key: str, value: str, project: bool, as_json: bool) -> None:
         # Before anything could repeat what is wrong with it: it may hold a key.
         place.parse_place(value)
     written = config.change_setting(file, key, value, project=project)
-    config.compile_policy(paths.home(), os.getcwd())
+    config.compile_policy(paths.data_dir(), os.getcwd())
     report = {"key": key, "value": written, "file": file}
     output.answer(report, f"{key} = {_value_text(written)}  in {file}", as_json=as_json)
     if key == "memory.exclude":
@@ -104,7 +104,7 @@ def unset_command(key: str, project: bool, as_json: bool) -> None:
     """
     file = _config_paths()["project" if project else "user"]
     removed = config.remove_setting(file, key, project=project)
-    config.compile_policy(paths.home(), os.getcwd())
+    config.compile_policy(paths.data_dir(), os.getcwd())
     loaded = _load_config()
     value, source = loaded.values.get(key), loaded.sources.get(key, "no longer a setting")
     report = {"key": key, "removed": removed, "file": file, "value": value, "source": source}
@@ -194,12 +194,12 @@ def _require_ordered_tiers(text: str) -> None:
 
 
 def _load_config() -> config.Config:
-    return config.load(paths.home(), os.getcwd())
+    return config.load(paths.data_dir(), os.getcwd())
 
 
 def _config_paths() -> dict[str, str]:
     return {
-        "user": paths.user_config(paths.home()),
+        "user": paths.user_config(paths.data_dir()),
         "project": paths.project_config(os.getcwd()),
     }
 

@@ -36,13 +36,13 @@ def cost(session_id: str | None, by: str, since: str | None, as_json: bool) -> N
     begun = _parse_since(since) if since else 0.0
     files = spending.all_transcripts()
     with output.Progress("Reading", output.total_file_bytes(files)) as bar:
-        spendings = spending.read_spendings(paths.home(), files, bar.update)
+        spendings = spending.read_spendings(paths.data_dir(), files, bar.advance)
     if session_id is not None:
         name = find.only_matching_id(session_id, {each.session_id for each in spendings})
         spendings = [each for each in spendings if each.session_id == name]
         for each in spendings:
             find.checked_transcript(each.path)
-    document = bill.document(spendings, by, config.user_models(paths.home()), begun)
+    document = bill.document(spendings, by, config.user_models(paths.data_dir()), begun)
     output.answer(document, bill.text, as_json=as_json)
 
 

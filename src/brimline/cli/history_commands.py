@@ -39,16 +39,16 @@ def history(
         files = cache_history.transcripts_to_read(session_id)
         with output.Progress("Reading", output.total_file_bytes(files)) as bar:
             if cache:
-                document = cache_history.document(paths.home(), files, bar.update)
+                document = cache_history.document(paths.data_dir(), files, bar.advance)
                 text = cache_history.text(document, in_full=session_id is not None)
             else:
-                document = injected.document(files, bar.update)
+                document = injected.document(files, bar.advance)
                 text = injected.text(document)
         output.answer(document, text, as_json=as_json)
         return
-    home_dir, files = paths.home(), lookback.transcripts_to_take_in(session_id)
+    home_dir, files = paths.data_dir(), lookback.transcripts_of_one_or_all(session_id)
     with output.Progress("Reading", output.total_file_bytes(files)) as bar:
-        notes = update_changed_sessions(home_dir, files, progress=bar.update)
+        notes = update_changed_sessions(home_dir, files, progress=bar.advance)
     document = lookback.document(home_dir, savings.document, session_id, compactions=compactions)
     document["notes"] = [*notes, *document["notes"]]
     aftermath.fill_in_costs_and_losses(document, config.user_models(home_dir))

@@ -18,7 +18,7 @@ def main() -> None:
     is_usual = before is signal.default_int_handler
     try:
         if is_usual:
-            signal.signal(signal.SIGINT, _exit_on_signal)
+            signal.signal(signal.SIGINT, _exit_at_once_on_sigint)
         from brimline.cli import surface
 
         if is_usual:
@@ -33,5 +33,5 @@ def main() -> None:
     sys.exit(code)
 
 
-def _exit_on_signal(_number: int, _frame: Any) -> NoReturn:
+def _exit_at_once_on_sigint(_number: int, _frame: Any) -> NoReturn:
     os._exit(_INTERRUPTED)

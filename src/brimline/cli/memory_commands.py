@@ -44,7 +44,7 @@ def search_command(words: tuple[str, ...], everywhere: bool, limit: int, as_json
       brimline memory search --everywhere "retry budget" --limit 3
     """
     query = " ".join(words)
-    document = together.document(paths.home(), os.getcwd(), query, limit, everywhere=everywhere)
+    document = together.document(paths.data_dir(), os.getcwd(), query, limit, everywhere=everywhere)
     _print_note_if_search_was_renewed()
     if document["problem"]:
         output.print_note(f"from this machine alone: {document['problem']}")
@@ -69,7 +69,7 @@ def show_command(key: str, as_json: bool) -> None:
       brimline memory show m1204
     """
     output.answer(
-        hits.entry_with_neighbours(paths.home(), key), hits.neighbourhood_text, as_json=as_json
+        hits.entry_with_neighbours(paths.data_dir(), key), hits.neighbourhood_text, as_json=as_json
     )
 
 
@@ -191,17 +191,17 @@ def index_command(rebuild: bool, as_json: bool) -> None:
     from brimline.memory import deep
     from brimline.settings import config
 
-    home_dir, project = paths.home(), os.getcwd()
+    home_dir, project = paths.data_dir(), os.getcwd()
     exclude = config.load(home_dir, project).values["memory.exclude"]
     if rebuild:
-        hits.memory_of_data(home_dir).run_on_database(_mark_all_sources_unread)
+        hits.open_memory(home_dir).run_on_database(_mark_all_sources_unread)
     total = deep.bytes_of_unread_sources(home_dir, project)
     with output.Progress("Reading sessions", total) as progress:
-        done = deep.index_sources(home_dir, project, exclude, progress=progress.update)
+        done = deep.index_sources(home_dir, project, exclude, progress=progress.advance)
     _print_note_if_search_was_renewed()
     if not vectors.load_table():
         output.print_note(vectors.no_vectors_text())
-    counts = hits.memory_of_data(home_dir).run_on_database(overview.entry_and_session_counts)
+    counts = hits.open_memory(home_dir).run_on_database(overview.entry_counts_by_source)
     total = sum(counts["entries"].values())
     told = f"{_entry_count_text(done.added)} added, {total:,} in all."
     output.answer(done._asdict(), told, as_json=as_json)
@@ -221,14 +221,14 @@ def sync_command(rebuild: bool, as_json: bool) -> None:
     from brimline.memory import deep
     from brimline.settings import config
 
-    home_dir, project = paths.home(), os.getcwd()
+    home_dir, project = paths.data_dir(), os.getcwd()
     queue = together.open_queue(home_dir, project)
     if queue is None:
         raise TeamError("there is no team's server: `brimline config set memory.url` names one")
     deep.index_sources(home_dir, project, config.load(home_dir, project).values["memory.exclude"])
-    waiting = queue.compare_with_server(rebuild=rebuild)
+    waiting = queue.find_waiting_with_server(rebuild=rebuild)
     with output.Progress("Sending", waiting.total) as progress:
-        done = queue.drain(waiting, progress=progress.update)
+        done = queue.drain(waiting, progress=progress.advance)
     told = f"{done['sent']:,} sent to {queue.place.name}, {done['deleted']:,} deleted there."
     if done["unknown"]:
         told += f" {done['unknown']:,} from here are known there alone: --rebuild deletes them."
@@ -243,9 +243,9 @@ def status_command(as_json: bool) -> None:
     Example:
       brimline memory status
     """
-    document = overview.status_document(paths.home(), _memory_folder())
+    document = overview.status_document(paths.data_dir(), _memory_folder())
     _print_note_if_search_was_renewed()
-    document["team"] = together.status(paths.home(), os.getcwd())
+    document["team"] = together.status(paths.data_dir(), os.getcwd())
     rows = overview.status_rows(document)
     rows += [("team", together.status_text(document["team"]))] if document["team"] else []
     output.answer(document, output.name_value_text(rows), as_json=as_json)
@@ -283,7 +283,7 @@ def forget_command(
 
     if [session_id, project, before].count(None) != 2:  # noqa: PLR2004 - one of three
         raise StateError("name one of --session, --project and --before")
-    home_dir = paths.home()
+    home_dir = paths.data_dir()
     chosen = _choose_sessions(forget.sessions_with_kept_data(home_dir), session_id, project, before)
     document: dict[str, Any] = {"session_ids": sorted(chosen.sessions), "dry_run": dry_run}
     if dry_run:
@@ -351,7 +351,7 @@ def _update_topic_in_search(topic: Topic) -> None:
     from brimline.memory import deep
     from brimline.settings import config
 
-    home_dir, project = paths.home(), os.getcwd()
+    home_dir, project = paths.data_dir(), os.getcwd()
     with contextlib.suppress(BrimlineError):
         exclude = config.load(home_dir, project).values["memory.exclude"]
         deep.reindex_topic(home_dir, project, topic.path, exclude)

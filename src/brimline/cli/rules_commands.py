@@ -87,5 +87,5 @@ def _gather_cascade(path: str | None) -> Cascade:
 
 
 def _organisation_file_setting() -> str:
-    file: str = config.load(paths.home(), os.getcwd()).values["rules.organisation_file"]
+    file: str = config.load(paths.data_dir(), os.getcwd()).values["rules.organisation_file"]
     return file

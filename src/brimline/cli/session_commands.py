@@ -47,7 +47,7 @@ def _find_and_recover_session_file(file: str | None, session_id: str | None) -> 
         SessionError: there is none, or it is something else than a session.
     """
     path = find.checked_transcript(find.wanted_transcript(output.given_session(file, session_id)))
-    for one in recovery.recover(path):
+    for one in recovery.finish_rewrites(path):
         if one.problem:
             output.print_note(one.problem)
     return path
@@ -72,7 +72,7 @@ def inspect_command(file: str | None, session_id: str | None, as_json: bool) -> 
     """
     path = _find_and_recover_session_file(file, session_id)
     with _make_reading_progress(path) as bar:
-        document = session_documents.inspection_document(path, paths.home(), bar.update)
+        document = session_documents.inspection_document(path, paths.data_dir(), bar.advance)
     output.answer(document, session_text.inspection_text, as_json=as_json)
 
 
@@ -112,14 +112,14 @@ def purge_command(file: str | None, session_id: str | None, as_json: bool, **fla
     path = _find_and_recover_session_file(file, session_id)
     if restore.has_backup_name(path):
         raise RewriteError(f"{path} is a backup, which stays as it is: copy it and purge the copy")
-    path, home_dir = os.path.realpath(path), paths.home()
+    path, home_dir = os.path.realpath(path), paths.data_dir()
     strategies = frozenset(flags["strategy"]) or purge.DEFAULT
     options = purge.Options(flags["threshold"], flags["keep_recent"], strategies)
     # There are no cycles to find, and looking for them takes the longer the more rows are known.
     gc.disable()
     with _make_reading_progress(path) as bar:
-        planned = purge.plan_purge(path, options, home_dir, bar.update)
-    report = session_documents.purge_document(path, planned) | {"applied": False}
+        planned = purge.plan_purge(path, options, home_dir, bar.advance)
+    report = session_documents.purge_plan_document(path, planned) | {"applied": False}
     if not planned.changes:
         text = f"{session_text.purge_plan_text(report)}\nNothing to purge."
         output.answer(report, text, as_json=as_json)
@@ -137,7 +137,7 @@ def purge_command(file: str | None, session_id: str | None, as_json: bool, **fla
     question = f"Rewrite {name}? A backup is kept, and `brimline session restore` undoes it."
     output.require_consent(question, yes=flags["yes"])
     with output.Progress("Rewriting", planned.survey.length) as bar:
-        done = purge.purge(path, planned, home_dir, progress=bar.update)
+        done = purge.purge(path, planned, home_dir, progress=bar.advance)
     report |= {
         "applied": done.swapped,
         "bytes_after": done.after.length,
@@ -166,9 +166,9 @@ def repair_command(
       brimline session repair --dry-run
       brimline session repair session.jsonl --yes
     """
-    path, home_dir = _find_and_recover_session_file(file, session_id), paths.home()
+    path, home_dir = _find_and_recover_session_file(file, session_id), paths.data_dir()
     with _make_reading_progress(path) as bar:
-        report = repair.Report(os.path.realpath(path), repair.examine(path, bar.update))
+        report = repair.Report(os.path.realpath(path), repair.examine(path, bar.advance))
     mendable = report.before.mendable_faults
     if mendable and not dry_run:
         in_use.require_idle(report.path)
@@ -177,7 +177,7 @@ def repair_command(
             output.say("\n".join(session_text.found_fault_lines(preview)), err=True)
         output.require_consent(f"Mend {output.count_text(len(mendable), 'fault')}?", yes=yes)
         with output.Progress("Mending", 2 * os.path.getsize(path)) as bar:
-            report = repair.repair(path, home_dir=home_dir, progress=bar.update)
+            report = repair.repair(path, home_dir=home_dir, progress=bar.advance)
     document = session_documents.repair_document(report, dry_run=dry_run)
     output.answer(document, session_text.repair_text, as_json=as_json)
 
@@ -215,7 +215,7 @@ def restore_command(
         _undo_compaction(path, dry_run=dry_run, yes=yes, as_json=as_json)
         return
     with _make_reading_progress(path) as bar:
-        plan = restore.plan_restore(path, paths.home(), bar.update)
+        plan = restore.plan_restore(path, paths.data_dir(), bar.advance)
     document: dict[str, Any] = {
         "path": plan.path,
         "rewrites": len(plan.undone),
@@ -231,7 +231,7 @@ def restore_command(
         in_use.require_idle(plan.path)
         output.require_consent("Put it back? A backup of the present state is kept.", yes=yes)
         with output.Progress("Restoring", sum(one.end - one.start for one in plan.pieces)) as bar:
-            made = restore.restore(plan, progress=bar.update)
+            made = restore.restore(plan, progress=bar.advance)
         document |= {"applied": True, "bytes_after": made.after.length, "backup": made.backup}
         done = f"Restored: {output.size_text(made.after.length)}. Backup: {made.backup}"
     output.answer(document, done, as_json=as_json)
@@ -240,7 +240,7 @@ def restore_command(
 def _undo_compaction(path: str, *, dry_run: bool, yes: bool, as_json: bool) -> None:
     """Go back to before the last compaction without a model."""
     with _make_reading_progress(path) as bar:
-        plan = undo_compaction.plan_undo(path, paths.home(), bar.update)
+        plan = undo_compaction.plan_undo(path, paths.data_dir(), bar.advance)
     second = find.session_id_of(plan.second)
     document: dict[str, Any] = {"path": plan.path, "compacted_at": plan.at, "applied": False}
     document |= {"second_session": second, "second_path": plan.second}
@@ -280,12 +280,12 @@ def backups_command(
     """
     backups = _backups_asked_for(file, session_id)
     if prune is None:
-        document = session_documents.backups_document(backups)
-        output.answer(document, session_text.backups_text, as_json=as_json)
+        document = session_documents.backup_list_document(backups)
+        output.answer(document, session_text.backup_list_text, as_json=as_json)
         return
     limit = time.time() - prune * _DAY_S
     going = [backup for backup in backups if backup.made_at <= limit]
-    document = session_documents.backups_document(going)
+    document = session_documents.backup_list_document(going)
     amount = (
         f"{output.count_text(len(going), 'backup')} ({output.size_text(document['size_bytes'])})"
     )
@@ -304,7 +304,7 @@ def _backups_asked_for(file: str | None, session_id: str | None) -> list[Backup]
     output.given_session(file, session_id)
     if file is not None:
         path = find.transcript_named(file)
-        recovery.recover(path)
+        recovery.finish_rewrites(path)
         backups = restore.backups_of(path)
         if not backups and not os.path.isfile(path):
             raise SessionError(f"{path} is not there, and neither is a backup of it")

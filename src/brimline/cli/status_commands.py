@@ -38,11 +38,11 @@ def status(
         from brimline.gauge import composition_text
 
         with output.Progress("Reading", os.path.getsize(path)) as bar:
-            document = composition_text.document(path, bar.update)
+            document = composition_text.document(path, bar.advance)
         output.answer(document, composition_text.text, as_json=as_json)
         return
-    home_dir, policy = paths.home(), config.current_policy(paths.home(), os.getcwd())
+    home_dir, policy = paths.data_dir(), config.build_live_policy(paths.data_dir(), os.getcwd())
     with output.Progress("Reading", os.path.getsize(path)) as bar:
-        document = session_status.read_status_document(path, home_dir, policy, bar.update)
+        document = session_status.read_status_document(path, home_dir, policy, bar.advance)
     purged = restore.purged_tokens_by_call_since(home_dir, path, document["measured_at"]).total()
     output.answer(document, session_status.text(document, purged), as_json=as_json)

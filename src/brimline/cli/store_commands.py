@@ -36,7 +36,7 @@ _key_argument = click.argument("key", metavar="KEY")
 
 def _data_folder_of_readable_store() -> str:
     """The data folder, whose store this version can read."""
-    home_dir = paths.home()
+    home_dir = paths.data_dir()
     layout.refuse_newer_format(home_dir)
     return home_dir
 
@@ -54,7 +54,7 @@ def list_command(limit: int, session_id: str | None, pinned: bool, as_json: bool
       brimline store list --pinned
       brimline store list --session 1f0c2d3e --json
     """
-    document = listing.document(paths.home(), limit, session_id, pinned=pinned)
+    document = listing.document(paths.data_dir(), limit, session_id, pinned=pinned)
     output.answer(document, lambda made: listing.text(made, limit, reasons=pinned), as_json=as_json)
 
 
@@ -89,7 +89,7 @@ def get_command(key: str, lines: str | None, span: str | None, as_json: bool) ->
     elif sys.stdout.isatty():
         output.say(part.decode("utf-8", "replace").removesuffix("\n"))
     else:
-        with output.write_errors_raised_as_ours():
+        with output.stdout_errors_raised_as_ours():
             sys.stdout.buffer.write(part)
             sys.stdout.buffer.flush()  # here, where a reader that went away is understood
 
@@ -134,7 +134,7 @@ def search_command(query: tuple[str, ...], everywhere: bool, limit: int, as_json
     """
     words, where = " ".join(query), None if everywhere else os.getcwd()
     until = time.monotonic() + _SEARCH_S
-    document = found_outputs.document(paths.home(), words, where, limit, until)
+    document = found_outputs.document(paths.data_dir(), words, where, limit, until)
     output.answer(document, found_outputs.text, as_json=as_json)
     if document["pending"]:
         output.print_note(
@@ -236,7 +236,7 @@ def _prune_with_progress(home_dir: str, limits: Limits, *, dry_run: bool) -> Out
     """Prune with a progress bar for the search for references, which is what takes time."""
     files = retention.files_that_may_mention_keys(home_dir, []) if os.isatty(2) else ()
     with output.Progress("Reading transcripts", output.total_file_bytes(files)) as progress:
-        how = retention.Pass(dry_run=dry_run, progress=progress.update)
+        how = retention.Pass(dry_run=dry_run, progress=progress.advance)
         return retention.prune(home_dir, limits, how)
 
 

@@ -176,7 +176,7 @@ def fields_of_stand_in(block: Block, text: str, shortened: Mapping[str, Any] | N
     return {"content": text} if block.kind == RESULT else {"text": text}
 
 
-def session_id_of_request(body: Mapping[str, Any]) -> str:
+def session_id_or_hash(body: Mapping[str, Any]) -> str:
     """The session that a request says it belongs to; without one, what its beginning says."""
     try:
         named = json.loads(body["metadata"]["user_id"])["session_id"]

@@ -46,7 +46,7 @@ class Call(NamedTuple):
     """Whether the result holds words of the user's: a refusal, an answer, an approved plan."""
 
 
-def calls_with_cold_results(
+def select_cold_result_calls(
     calls: Sequence[Call], kept: int = KEPT_RESULTS, least: int | None = None
 ) -> list[Call]:
     """The calls whose results are old bulk, in their order.

@@ -187,7 +187,7 @@ def rebuild_sent_request(
     case = _Case(body, found, State(standing=dict(standing)), Settings())
     tokens = sum(block.tokens for block in found)
     outcome = Outcome(body, Report("conversation", [], "", 0.0, tokens, case.sent_tokens))
-    case.put_stand_ins_into_body(outcome, marked)
+    case.put_stand_ins_into_outcome(outcome, marked)
     return outcome
 
 
@@ -252,7 +252,7 @@ def outcome_without_thinking(
     if not outcome.is_changed or not thoughts:
         return None
     again = replace(outcome, fresh=outcome.fresh | thoughts)
-    case.put_stand_ins_into_body(again, outcome.marked)
+    case.put_stand_ins_into_outcome(again, outcome.marked)
     return again
 
 
@@ -312,7 +312,7 @@ class _Case:
         standing = self.state.standing.get(block.id)
         if block.kind == blocks.OTHER or (standing and is_stand_in_final(standing)):
             return False
-        return not judge.is_on_users_list(self.settings.rules.never, block.tool, block.arguments)
+        return not judge.does_call_match_any(self.settings.rules.never, block.tool, block.arguments)
 
     def _facts_for_judging_block(
         self, position: int, hot: int | None, *, is_near_brim: bool, is_hard: bool
@@ -338,11 +338,11 @@ class _Case:
         """Why and from which block on drafts are applied; those behind the warm ones are free."""
         state, settings = self.state, self.settings
         if settings.is_bound:
-            return self._why_and_where_to_edit_bound()
+            return self._why_where_if_thinking_bound()
         if now is not None and state.at is not None and now - state.at > state.lifetime_s:
             self.warm = 0
             return "expired", 0
-        pending = [self._pending_after_one_more_wait(at) for at in self.drafts if at < self.warm]
+        pending = [self._note_wait_return_pending(at) for at in self.drafts if at < self.warm]
         saved = sum(change.saved_tokens for change in pending)
         worth = settings.worth_ratio * (settings.brim_tokens or 0)
         if pending and self._is_near_brim() and saved >= worth:
@@ -354,14 +354,14 @@ class _Case:
         due = timing.position_where_edits_are_due(pending, self.tokens[: self.warm], price, weight)
         return ("due", due) if due is not None else ("", self.warm)
 
-    def _pending_after_one_more_wait(self, position: int) -> timing.Pending:
+    def _note_wait_return_pending(self, position: int) -> timing.Pending:
         """Note what it costs that a draft waits for one request more."""
         name, saved = self.found[position].id, self.saved_tokens(position)
         waited = self.state.waited.get(name, 0.0) + self.settings.prices.read * saved
         self.state.waited[name] = waited
         return timing.Pending(position, saved, waited)
 
-    def _why_and_where_to_edit_bound(self) -> tuple[str, int]:
+    def _why_where_if_thinking_bound(self) -> tuple[str, int]:
         """The same for a model that binds its thinking: its past is edited at once or not at all.
 
         An edit costs all thinking behind it, so not even an expired cache makes it free.
@@ -411,10 +411,10 @@ class _Case:
         report.rewritten_tokens = sum(self.tokens[first : self.warm])
         if first < self.warm or (applied and reason == "expired"):
             report.reason = reason
-        self.put_stand_ins_into_body(outcome, first if first < self.warm else None)
+        self.put_stand_ins_into_outcome(outcome, first if first < self.warm else None)
         return outcome
 
-    def put_stand_ins_into_body(self, outcome: Outcome, marked: int | None) -> None:
+    def put_stand_ins_into_outcome(self, outcome: Outcome, marked: int | None) -> None:
         """Put what stands in into the request, and a marker before this block."""
         fields, thoughts = {}, []
         for block in self.found:

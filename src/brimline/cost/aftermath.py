@@ -41,10 +41,10 @@ def fill_in_costs_and_losses(
             return
         for file in find.files_beginning_with(f"{name}.jsonl"):
             with contextlib.suppress(OSError):
-                fill_in_summary_losses(last, file)
+                fill_in_names_summary_lost(last, file)
 
 
-def fill_in_summary_losses(compactions: Iterable[dict[str, Any]], path: str) -> None:
+def fill_in_names_summary_lost(compactions: Iterable[dict[str, Any]], path: str) -> None:
     """Fill in what the summaries of these no longer name, as far as they are in a session's file.
 
     Raises:
@@ -81,7 +81,7 @@ def text(document: dict[str, Any]) -> str:
     lines = [lookback.text(document)]
     listed = document.get("compactions")
     for each in listed if isinstance(listed, list) else []:
-        told = lost.loss_lines(each["lost"], each["session_id"]) if each["lost"] else []
+        told = lost.lines_of_one_loss(each["lost"], each["session_id"]) if each["lost"] else []
         if told:
             lines += ["", f"Compaction of {output.utc_minute_text(each['at'])}"]
             lines += [output.wrapped_text(line) for line in told]

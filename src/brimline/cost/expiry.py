@@ -128,7 +128,7 @@ def _count_characters_to_free(rows: list[dict[str, Any]], never: list[str]) -> i
     judged = {
         call.id: cold.Call(call.id, call.name, clienttools.subject_of_call(call.arguments))
         for call in calls.values()
-        if not judge.is_on_users_list(never, call.name, call.arguments)
+        if not judge.does_call_match_any(never, call.name, call.arguments)
     }
     for result in (result for fields in rows for result in row.main_thread_results(fields)):
         if call := judged.get(result.call_id):
@@ -138,7 +138,7 @@ def _count_characters_to_free(rows: list[dict[str, Any]], never: list[str]) -> i
                 is_error=result.is_error,
                 is_users=words.may_result_hold_users_words(call.tool, result.text, **marks),
             )
-    found = cold.calls_with_cold_results([*judged.values()])
+    found = cold.select_cold_result_calls([*judged.values()])
     return sum((call.characters or 0) - _LINE_CHARACTERS for call in found)
 
 

@@ -183,7 +183,7 @@ def _add_date_labels(plot: Plot, days: Sequence[str]) -> None:
             plot.below.append((plot.x_of_column(at), days[at][5:]))
 
 
-def curve_svg_path(values: Sequence[int], top: int, width: int = 120, height: int = 28) -> str:
+def sparkline_path(values: Sequence[int], top: int, width: int = 120, height: int = 28) -> str:
     """A small curve without labels, for a list."""
     whole = max(top, *values, 1)
     steps = [

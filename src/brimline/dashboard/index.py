@@ -81,13 +81,13 @@ class Index:
                 for path, now in stale.items():
                     self.busy = None if self.is_current else (done, self.total)
                     with contextlib.suppress(BrimlineError, OSError):
-                        row = index_row(story.read_story_but_readings(path, self.home_dir, *same))
+                        row = index_row(story.read_story_for_index(path, self.home_dir, *same))
                         # The name of a file need not be text.
                         told = _with_surrogates_replaced(json.dumps(row, ensure_ascii=False))
                         values = (os.fsencode(path), now, told)
                         base.execute("REPLACE INTO sessions VALUES (?, ?, ?)", values)
                     done += _transcript_bytes_in_stamp(now)
-                    bar.update(_transcript_bytes_in_stamp(now))
+                    bar.advance(_transcript_bytes_in_stamp(now))
                     base.commit()
         self.is_current, self.busy = True, None
 

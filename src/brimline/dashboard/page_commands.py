@@ -59,7 +59,7 @@ def dashboard(port: int, no_open: bool, as_json: bool) -> None:
     warning = "It works once; whoever opens it can read your sessions. Ctrl-C stops all of it."
     document = {"url": link, "port": port, "file": file}
     output.answer(document, f"{link}\n{warning}", as_json=as_json)
-    pages = web.Dashboard(paths.home())
+    pages = web.Dashboard(paths.data_dir())
     threading.Thread(target=pages.refresh_forever, daemon=True).start()
     if not no_open and sys.stdout.isatty():
         webbrowser.open(f"file://{quote(file)}")
@@ -91,8 +91,8 @@ def _write_login_page(address: str, key: str) -> str:
     Raises:
         OSError: it cannot be written.
     """
-    file = f"{paths.home()}/dashboard-{os.getpid()}.html"
-    io.make_folders(paths.home())
+    file = f"{paths.data_dir()}/dashboard-{os.getpid()}.html"
+    io.make_folders(paths.data_dir())
     io.replace_file(file, _ENTRANCE.format(address=address, key=key).encode())
     return file
 
@@ -117,15 +117,15 @@ def report(
       brimline report
       brimline report 1f0c2d3e -o session.html --full
     """
-    from brimline.dashboard.report import self_contained_page_html, write_given_html_to_file
+    from brimline.dashboard.report import self_contained_page_html, write_or_replace_own_page
     from brimline.dashboard.story import read_story
 
     path = find.checked_transcript(find.wanted_transcript(output.given_session(file, session_id)))
     with output.Progress("Reading", os.path.getsize(path)) as bar:
-        session_story = read_story(path, paths.home(), bar.update)
-    made = self_contained_page_html(session_story, paths.home(), redacted=redact)
+        session_story = read_story(path, paths.data_dir(), bar.advance)
+    made = self_contained_page_html(session_story, paths.data_dir(), redacted=redact)
     target = target or f"brimline-{session_story.session_id[:8]}.html"
-    write_given_html_to_file(target, made)
+    write_or_replace_own_page(target, made)
     document = {
         "session_id": session_story.session_id,
         "file": os.path.abspath(target),

@@ -16,7 +16,7 @@ from brimline import clienttools, clock, output, shell
 from brimline.carry import card, lost
 from brimline.cost import aftermath, bill
 from brimline.dashboard import chart, overall
-from brimline.dashboard.story import EVENTS, hook_milliseconds_by_event
+from brimline.dashboard.story import EVENTS, sorted_hook_ms_by_event
 from brimline.gauge import wording
 from brimline.gauge.composition import NAMES
 from brimline.state import figures, lookback
@@ -70,7 +70,7 @@ def template_environment() -> Environment:
         "n": lambda value: "–" if value is None else f"{value:,}",
         "short": wording.short_token_count_text,
         "percent": _percent_text,
-        "when": pass_context(_time_text_for_template),
+        "when": pass_context(_time_text_by_context),
         "hunks": _styled_diff_lines,
         "unmarked": lambda text: _MARKS.sub("", str(text)),
         "line": lambda text, most=_CELL_CHARACTERS: output.one_line(text, most),
@@ -80,16 +80,16 @@ def template_environment() -> Environment:
         ),
         "money": lambda dollars: "–" if dollars is None else bill.format_dollars(dollars),
         "folder": lambda path: os.path.basename((path or "unknown").rstrip("/")) or "/",
-        "curve": chart.curve_svg_path,
+        "curve": chart.sparkline_path,
         "duration": output.duration_text,
-        "reference": stub.parse_reference,
+        "reference": stub.first_reference_in,
     }
     made.globals |= {
         "label_of_item": label_of_item,
         "public_tool_or_event_name": public_tool_or_event_name,
         "names": NAMES,
     }
-    made.globals["loss_text"] = lost.loss_lines
+    made.globals["loss_text"] = lost.lines_of_one_loss
     made.globals["most_characters"] = MOST_CHARACTERS
     return made
 
@@ -99,7 +99,7 @@ def _percent_text(part: float | None, whole: float | None) -> str:
     return f"{round(part / whole, 2) + 0:.0%}" if whole and part is not None else "–"
 
 
-def _time_text_for_template(context: Any, at: float | None) -> str:
+def _time_text_by_context(context: Any, at: float | None) -> str:
     return _local_or_utc_time_text(at, single=context.get("single", False))
 
 
@@ -147,20 +147,20 @@ def session_page_values(
         "redacted": redacted,
         "single": single,
         "headline": headline_sentence_of_story(story),
-        **_hedge_cost_hide_agent_names(story, costs, redacted=redacted),
+        **_hedge_and_redact_costs(story, costs, redacted=redacted),
         "plots": _session_plots(story, shown),
         "columns": [[one.number, summary_line_of_request(one, single=single)] for one in shown],
         "largest": largest_items_and_their_requests(story, _TOP),
         "notices": _announcements_and_refusals(story),
         "offloads": [one for one in story.events if one["event"] in ("Offloaded", "Recalled")],
-        "hooks": hook_milliseconds_by_event(story.events),
+        "hooks": sorted_hook_ms_by_event(story.events),
         "gateway": figures.most_saved_and_all_rewritten(story.events),
         "cards": [] if redacted else _cards_after_compactions(story),
         "compactions": _compactions_with_costs_and_losses(story, user_models, redacted=redacted),
     }
 
 
-def _hedge_cost_hide_agent_names(
+def _hedge_and_redact_costs(
     story: Story, costs: dict[str, Any], *, redacted: bool
 ) -> dict[str, Any]:
     """What it cost, `at least` that where the client recorded only the beginning of replies."""
@@ -187,7 +187,7 @@ def _compactions_with_costs_and_losses(
     compactions = lookback.compaction_documents(story.session_id, story.figures)
     aftermath.fill_in_dollars(compactions, user_models)
     if compactions and not redacted:
-        aftermath.fill_in_summary_losses(compactions, story.path)
+        aftermath.fill_in_names_summary_lost(compactions, story.path)
     in_file = {recorded.uuid for recorded in story.scan.compactions}
     for each, of_story in zip(compactions, story.figures.compactions, strict=True):
         each["at"] = of_story.at

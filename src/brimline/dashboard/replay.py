@@ -43,7 +43,7 @@ def replay_session(path: str, preset: str | None, chosen: list[str]) -> dict[str
     own = tempfile.TemporaryDirectory(prefix="brimline-replay-", ignore_cleanup_errors=True)
     with own as folder:
         for name in _TAKEN_ALONG:
-            if os.path.isfile(source := f"{paths.home()}/{name}"):
+            if os.path.isfile(source := f"{paths.data_dir()}/{name}"):
                 shutil.copy(source, f"{folder}/{name}")
         variables = {BY_KEY[key].variable: text for key, text in wanted.items()}
         done = subprocess.run(
@@ -55,10 +55,10 @@ def replay_session(path: str, preset: str | None, chosen: list[str]) -> dict[str
     if done.returncode:
         last_line = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
         raise BrimlineError(f"{path} could not be replayed: {last_line}")
-    return _replay_document(wanted, [json.loads(line) for line in done.stdout.splitlines()])
+    return _document_of_steps(wanted, [json.loads(line) for line in done.stdout.splitlines()])
 
 
-def _replay_document(wanted: dict[str, str], steps: list[dict[str, Any]]) -> dict[str, Any]:
+def _document_of_steps(wanted: dict[str, str], steps: list[dict[str, Any]]) -> dict[str, Any]:
     """What came of it, under the keys that other programs rely on."""
     requests = [step for step in steps if step["kind"] == "request"]
     return {

@@ -24,7 +24,7 @@ _TEXTS = 40
 _START = b"<!doctype html>"
 
 
-def write_given_html_to_file(file: str, text: str) -> None:
+def write_or_replace_own_page(file: str, text: str) -> None:
     """Put a page where it was asked for, over an earlier one if need be, but over nothing else.
 
     Raises:

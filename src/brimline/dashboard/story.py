@@ -164,8 +164,8 @@ def read_story(path: str, home_dir: str, progress: Callable[[int], None] | None 
         SessionError: its file cannot be read.
     """
     policy_of = make_current_policy_lookup(home_dir)
-    story = read_story_but_readings(path, home_dir, policy_of, progress=progress)
-    _add_readings_to_moments(story, SessionState(home_dir, story.kept_as), policy_of(story.project))
+    story = read_story_for_index(path, home_dir, policy_of, progress=progress)
+    _compute_moment_readings(story, SessionState(home_dir, story.kept_as), policy_of(story.project))
     _add_gateway_edits_to_moments(story)
     story.is_running = _is_running(path)
     failed = logs.recent_failures(home_dir, 0.0)
@@ -182,10 +182,10 @@ def _is_running(path: str) -> bool:
 
 def make_current_policy_lookup(home_dir: str) -> Callable[[str | None], Policy]:
     """The settings that hold in a project now, read once for each."""
-    return cache(lambda project: config.current_policy(home_dir, project or os.getcwd()))
+    return cache(lambda project: config.build_live_policy(home_dir, project or os.getcwd()))
 
 
-def read_story_but_readings(
+def read_story_for_index(
     path: str,
     home_dir: str,
     policy_of: Callable[[str | None], Policy],
@@ -260,7 +260,7 @@ class _Reader:
         for call in row.main_thread_calls(value):
             subject = clienttools.subject_of_call(call.arguments, _SUBJECT_CHARACTERS)
             self.calls[call.id] = (call.name, subject)
-        if lost := row.lost_thinking_text_of_row(value):
+        if lost := row.describe_dropped_thinking(value):
             number = len(story.moments) + bool(self.open)
             story.lost_thinking.append(f"after request {number:,}: {lost}")
         entry = self.context.read_row(value)
@@ -323,7 +323,7 @@ class _Reader:
         return story
 
 
-def _add_readings_to_moments(story: Story, state: SessionState, policy: Policy) -> None:
+def _compute_moment_readings(story: Story, state: SessionState, policy: Policy) -> None:
     """Take the reading of every request, as a hook would have taken it before the next one."""
     snapshot = state.snapshot()
     # What the status line told last says how large the window is, not how full it was then.
@@ -360,7 +360,7 @@ def _is_well_formed_replacement(each: Any) -> bool:
     return kinds == [int, str, int] and layout.is_digest(each[1].removeprefix(layout.PREFIX))
 
 
-def hook_milliseconds_by_event(events: list[dict[str, Any]]) -> dict[str, list[float]]:
+def sorted_hook_ms_by_event(events: list[dict[str, Any]]) -> dict[str, list[float]]:
     """How many milliseconds hooks took, by event, each list in order of size."""
     found: dict[str, list[float]] = {}
     for event in events:

@@ -207,7 +207,7 @@ class Dashboard:
 
     def session_page(self, request: Request) -> Response:
         """One session; nothing where it is as the browser has it."""
-        path, within = self._requested_path_and_link_query(request)
+        path, within = self._transcript_and_link_query(request)
         now = change_stamp_of_session(self.home_dir, path)
         if request.headers.get("x-stamp") == now:
             return Response(status_code=204)
@@ -219,7 +219,7 @@ class Dashboard:
 
     def request_page(self, request: Request) -> Response:
         """What came in with one request, word for word."""
-        path, within = self._requested_path_and_link_query(request)
+        path, within = self._transcript_and_link_query(request)
         record = self._cached_story(path, change_stamp_of_session(self.home_dir, path))
         number = _number_or_zero(request.path_params["number"])
         if not 1 <= number <= len(record.moments):
@@ -265,7 +265,7 @@ class Dashboard:
     def memory_page(self, request: Request) -> Response:
         """Topics of a project, and the search over all that was said."""
         query = request.query_params.get("q", "").strip()[:200]
-        place = self._chosen_and_other_projects(request)
+        place = self._chosen_and_all_projects(request)
         here = place["project"]
         folder = hot.memory_folder(here)
         topics = overview.topics_document(folder)
@@ -296,7 +296,7 @@ class Dashboard:
 
     def rules_page(self, request: Request) -> Response:
         """The instruction files of a project."""
-        place = self._chosen_and_other_projects(request)
+        place = self._chosen_and_all_projects(request)
         here = place["project"]
         file = config.load(self.home_dir, here).values["rules.organisation_file"]
         document = loading.project_document(here, file, composition.estimate_text_tokens)
@@ -304,12 +304,12 @@ class Dashboard:
 
     def health_page(self, request: Request) -> Response:
         """Whether all is well in a project."""
-        place = self._chosen_and_other_projects(request)
-        document = doctor.findings_document(self.home_dir, place["project"])
+        place = self._chosen_and_all_projects(request)
+        document = doctor.run_checks_as_document(self.home_dir, place["project"])
         summary = doctor.summary_text(document)
         return self._render("health.html", "Health", found=document, summary=summary, **place)
 
-    def _requested_path_and_link_query(self, request: Request) -> tuple[str, str]:
+    def _transcript_and_link_query(self, request: Request) -> tuple[str, str]:
         """The file of the session that is meant, and what leads to it again in its links."""
         folder = request.query_params.get("in", "")
         path = self.index.transcript_path_of_session(request.path_params["name"], folder)
@@ -333,7 +333,7 @@ class Dashboard:
         with self._lock:
             return self._tell(path, now)
 
-    def _chosen_and_other_projects(self, request: Request) -> dict[str, Any]:
+    def _chosen_and_all_projects(self, request: Request) -> dict[str, Any]:
         """The folder that is asked for, where there was a session in it, else where this runs."""
         projects = []
         with contextlib.suppress(BrimlineError):  # what is asked for needs no index

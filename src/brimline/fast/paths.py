@@ -27,7 +27,7 @@ def client_config_dir() -> str:
     return _absolute_below_base(chosen, io.system.getcwd)  # as the client takes it
 
 
-def home(installed: str | None = None) -> str:
+def data_dir(installed: str | None = None) -> str:
     """brimline's data folder; `installed` is the one baked into the hook entries, if any.
 
     A relative one is below the user's home: hooks run in the folder of each session, and would
@@ -49,7 +49,7 @@ def project_config(project_dir: str) -> str:
     return project_dir + "/.claude/brimline.toml"
 
 
-def conductor_state_files(project_dir: str) -> tuple[str, ...]:
+def conductor_paths_in_project(project_dir: str) -> tuple[str, ...]:
     """Where a conductor of several sessions may keep its state in a project."""
     name = "conductor-state.json"
     return (f"{project_dir}/{name}", f"{project_dir}/.claude/{name}")
@@ -121,7 +121,7 @@ def command_file(home_dir: str) -> str:
     return home_dir + "/command"
 
 
-def stand_ins_file(home_dir: str) -> str:
+def stand_ins_database(home_dir: str) -> str:
     """What stands in for which block in requests that pass through a gateway."""
     return home_dir + "/gateway/stand-ins.sqlite3"
 

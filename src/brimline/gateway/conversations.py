@@ -103,11 +103,11 @@ class Conversations:
         """A request with what the layers say."""
         with self._log_and_swallow_failures():
             passing = Passing(raw, raw)
-            self._fill_passing(passing, headers, now)
+            self._set_outcome(passing, headers, now)
             return passing
         return Passing(raw, raw)
 
-    def shorten_refused_request(self, passing: Passing, answer: bytes) -> bool:
+    def try_shorten_refused(self, passing: Passing, answer: bytes) -> bool:
         """After a refusal: whether there is a shorter form of the request, now in its place."""
         settings, before = passing.settings, passing.outcome
         if settings is None or passing.was_refused:
@@ -115,7 +115,7 @@ class Conversations:
         passing.was_refused = True
 
         def shorter_outcome(state: State) -> Outcome | None:
-            find = partial(self._stickiness.own_and_adopted_stand_ins, conversation=passing.name)
+            find = partial(self._stickiness.adopt_and_get_stand_ins, conversation=passing.name)
             text = answer.decode("utf-8", "replace")
             outcome = compactor.compact_harder(passing.body, state, settings, text, find)
             if outcome and before:  # all of it is new in this request
@@ -125,7 +125,7 @@ class Conversations:
 
         return self._replace_refused_request(passing, shorter_outcome)
 
-    def drop_refused_thinking(self, passing: Passing, *, all_of_it: bool) -> bool:
+    def try_drop_thinking(self, passing: Passing, *, all_of_it: bool) -> bool:
         """After a refusal of thinking: whether there is a form without it, now in its place.
 
         Its model is known for that from now on. What is not refused because of our edits is the
@@ -164,7 +164,7 @@ class Conversations:
             with passing.known.lock:
                 compactor.note_second_refusal(passing.known.state, passing.body)
 
-    def body_to_count(self, raw: bytes, headers: Mapping[bytes, bytes], now: float) -> bytes:
+    def body_as_if_sent(self, raw: bytes, headers: Mapping[bytes, bytes], now: float) -> bytes:
         """A request whose tokens are to be counted, as it would be sent; nothing is kept of it."""
         with self._log_and_swallow_failures():
             passing = Passing(raw, raw)
@@ -215,13 +215,13 @@ class Conversations:
             self._bound.add(model)
             self._stickiness.keep_model_binding_thinking(model)
 
-    def _fill_passing(self, passing: Passing, headers: Mapping[bytes, bytes], now: float) -> None:
+    def _set_outcome(self, passing: Passing, headers: Mapping[bytes, bytes], now: float) -> None:
         if not self._identify_conversation(passing, headers):
             return
         for _ in range(_MOST_ATTEMPTS):
             known = passing.known = self._load_or_make_known_conversation(passing)
             with known.lock:
-                if self._decide_and_keep_unless_late(passing, known, now):
+                if self._decide_unless_overtaken(passing, known, now):
                     return
         with known.lock:
             self._set_outcome_of_known_stand_ins_only(passing, known.state)
@@ -234,15 +234,15 @@ class Conversations:
         passing.body, passing.found = body, blocks.read_blocks(body) or []
         passing.names = [block.id for block in passing.found]
         passing.session = headers.get(_SESSION_HEADER, b"").decode("latin-1")
-        passing.session = passing.session or blocks.session_id_of_request(body)
+        passing.session = passing.session or blocks.session_id_or_hash(body)
         passing.agent = headers.get(_AGENT_HEADER, b"").decode("latin-1")
         passing.model = str(body.get("model"))
         passing.is_large = b"context-1m" in headers.get(b"anthropic-beta", b"")
         passing.requests = self._stickiness.last_requests(f"{passing.session}/{passing.agent}")
-        passing.name = self._find_conversation_name(passing)
+        passing.name = self._continued_or_new_name(passing)
         return True
 
-    def _decide_and_keep_unless_late(self, passing: Passing, known: _Known, now: float) -> bool:
+    def _decide_unless_overtaken(self, passing: Passing, known: _Known, now: float) -> bool:
         """Decide on a request and keep that; False where another gateway has been faster."""
         state = known.state
         made = self._resent_outcome(passing, state, now)
@@ -282,7 +282,7 @@ class Conversations:
     ) -> Outcome:
         """What the layers make of a request that was not sent before."""
         find = partial(
-            self._stickiness.own_and_adopted_stand_ins, conversation=passing.name, is_sent=is_sent
+            self._stickiness.adopt_and_get_stand_ins, conversation=passing.name, is_sent=is_sent
         )
         passing.settings = self._layer_settings_for(passing, state)
         outcome = compactor.compact(
@@ -290,13 +290,13 @@ class Conversations:
         )
         if outcome.report.kind in ("conversation", "compaction"):
             told, line = _hash_bytes(passing.original), state.sent or []
-            passing.sent = Sent(told, len(line), _hash_names(line), None, state.lifetime_s, now)
+            passing.sent = Sent(told, len(line), _hash_of_names(line), None, state.lifetime_s, now)
         return outcome
 
     def _layer_settings_for(self, passing: Passing, state: State) -> Settings:
         """How hard the layers are for this model, near this session's brim."""
         policy = self._policy
-        model = self._model_row_of(passing)
+        model = self._lookup_model(passing)
         session = SessionState(self._home, passing.session)
         snapshot = None if passing.agent else session.snapshot()
         size = window.resolve_window(
@@ -315,14 +315,14 @@ class Conversations:
             self._settings,
             brim_tokens=None if _does_mod_compact(session) else brim,
             prices=_cache_price_ratios(model, state.prompt_tokens or 0),
-            token_factor=_tokens_per_estimated_token(model),
+            token_factor=_token_factor_of_model(model),
             is_bound=model.binds_thinking or passing.model in self._bound,
         )
 
-    def _model_row_of(self, passing: Passing) -> models.Model:
+    def _lookup_model(self, passing: Passing) -> models.Model:
         return models.lookup_model_in_rows(passing.model, self._policy.models)
 
-    def _find_conversation_name(self, passing: Passing) -> str:
+    def _continued_or_new_name(self, passing: Passing) -> str:
         """The conversation whose last request is the beginning of this one; else a new one.
 
         Several may have one session and agent: what an SDK runs side by side, forks, a conversation
@@ -333,14 +333,14 @@ class Conversations:
             return same
         last = dict(reversed(passing.requests))
         for name in sorted(last, key=lambda name: (-last[name].blocks, -last[name].at)):
-            if last[name].prefix == _hash_names(passing.names[: last[name].blocks]):
+            if last[name].prefix == _hash_of_names(passing.names[: last[name].blocks]):
                 return name
         base = f"{passing.session}/{passing.agent}"
-        return f"{base}#{_hash_names(passing.names)}" if last else base
+        return f"{base}#{_hash_of_names(passing.names)}" if last else base
 
     def _load_or_make_known_conversation(self, passing: Passing) -> _Known:
         """What is known of it, here or, where another gateway went on with it, on disk."""
-        passing.name = self._find_conversation_name(passing)
+        passing.name = self._continued_or_new_name(passing)
         last = dict(reversed(passing.requests)).get(passing.name)
         with self._lock:
             known = self._known.pop(passing.name, None)
@@ -371,7 +371,7 @@ class Conversations:
         """Take over what a conversation has sent, and with what in the place of which."""
         names = passing.names[: last.blocks]
         state.at, state.lifetime_s = last.at, last.lifetime_s
-        if names and _hash_names(names) == last.prefix:
+        if names and _hash_of_names(names) == last.prefix:
             state.sent = names
             standing = self._stickiness.sent_stand_ins(names, passing.name)
             state.standing = dict.fromkeys(names) | standing
@@ -396,7 +396,7 @@ class Conversations:
             compactor.undo_fresh_stand_ins(known.state, outcome)
             raise
         passing.outcome = outcome
-        factor = _tokens_per_estimated_token(self._model_row_of(passing))
+        factor = _token_factor_of_model(self._lookup_model(passing))
         passing.fresh += [
             [one.layer, one.key, round((outcome.originals[one.key].tokens - one.tokens) * factor)]
             for one in outcome.fresh.values()
@@ -417,7 +417,7 @@ class Conversations:
         put.put(self._home, data, meta, is_last=False, is_synced=False)
 
     def _spool_outcome(self, passing: Passing, outcome: Outcome, usage: Mapping[str, Any]) -> None:
-        report, factor = outcome.report, _tokens_per_estimated_token(self._model_row_of(passing))
+        report, factor = outcome.report, _token_factor_of_model(self._lookup_model(passing))
         saved = round((report.original_tokens - report.sent_tokens) * factor)
         prompt_tokens = blocks.prompt_tokens_of_usage(usage)
         fields = {"ms": 0.0, "kind": report.kind, "saved": saved}
@@ -447,7 +447,7 @@ def _does_mod_compact(session: SessionState) -> bool:
     return is_young and sign.get("inside", "off") != "off"
 
 
-def _tokens_per_estimated_token(model: models.Model) -> float:
+def _token_factor_of_model(model: models.Model) -> float:
     """How many tokens a model makes of what is estimated as one."""
     return models.MOST_CHARACTERS_PER_TOKEN / model.characters_per_token
 
@@ -461,7 +461,7 @@ def _cache_price_ratios(model: models.Model, prompt_tokens: int) -> timing.Price
     return timing.Prices(*[price / prices.input for price in of_cache])
 
 
-def _hash_names(names: list[str]) -> str:
+def _hash_of_names(names: list[str]) -> str:
     return _hash_bytes("".join(names).encode())
 
 

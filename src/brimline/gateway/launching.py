@@ -167,7 +167,7 @@ def _env_with_client_settings(settings: dict[str, Any], sources: str | None) -> 
     they would have the user's key before the user has answered.
     """
     folder = os.getcwd()
-    files = clientsettings.settings_files(folder)
+    files = clientsettings.path_by_scope(folder)
     wanted = set(files if sources is None else ("managed", *map(str.strip, sources.split(","))))
     if not clientsettings.is_trusted_folder(folder):
         doubtful = [files[scope] for scope in _OF_A_PROJECT if scope in wanted]
@@ -205,7 +205,7 @@ def _temporary_settings_file(settings: dict[str, Any]) -> Iterator[str]:
     """
     import fcntl
 
-    place = os.path.dirname(paths.stand_ins_file(paths.home()))
+    place = os.path.dirname(paths.stand_ins_database(paths.data_dir()))
     try:
         io.make_folders(place)
         for left in Path(place).glob(f"{_RUN}*"):
@@ -289,7 +289,7 @@ class _Gateway:
         Raises:
             BrimlineError: it ended at once.
         """
-        does_serve, said = self._spawn_and_await_serving()
+        does_serve, said = self._spawn_and_tell_if_serving()
         if not does_serve:
             raise BrimlineError(said.removeprefix("brimline: ") or "the gateway ended at once")
         output.complain(said or usual)
@@ -307,7 +307,7 @@ class _Gateway:
                 process.kill()
                 process.wait()
 
-    def _spawn_and_await_serving(self) -> tuple[bool, str]:
+    def _spawn_and_tell_if_serving(self) -> tuple[bool, str]:
         """Start one; whether it serves, and what it said before that or its end."""
         reading, writing = os.pipe()
         if self._lifeline is not None:
@@ -347,7 +347,7 @@ class _Gateway:
             if short_lives >= _MOST_SHORT_LIVES:
                 _refuse_requests(self._listening, _GONE.format(said and f" ({said})"), self._ending)
                 return
-            _, said = self._spawn_and_await_serving()
+            _, said = self._spawn_and_tell_if_serving()
 
 
 def _refuse_requests(listening: socket.socket, message: str, ending: threading.Event) -> None:

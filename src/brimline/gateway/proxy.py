@@ -106,7 +106,7 @@ class Proxy:
         now = self._now(headers)
         passing: Passing | None = None
         if talks and is_post and path.endswith(_COUNT):
-            raw = await asyncio.to_thread(talks.body_to_count, raw, headers, now)
+            raw = await asyncio.to_thread(talks.body_as_if_sent, raw, headers, now)
         elif talks and is_post and path.endswith(_MESSAGES):
             if _is_thread_continuation(raw):
                 await _send_error(send, _BAD_REQUEST, _NO_THREADS, "invalid_request_error")
@@ -169,10 +169,10 @@ class Proxy:
             return None
         forms = {
             _BOUND: [
-                partial(talks.drop_refused_thinking, passing, all_of_it=False),
-                partial(talks.drop_refused_thinking, passing, all_of_it=True),
+                partial(talks.try_drop_thinking, passing, all_of_it=False),
+                partial(talks.try_drop_thinking, passing, all_of_it=True),
             ],
-            _TOO_LONG: [partial(talks.shorten_refused_request, passing, message)],
+            _TOO_LONG: [partial(talks.try_shorten_refused, passing, message)],
         }
         is_sent = False
         while attempts := next((forms[reason] for reason in forms if reason in message), []):
@@ -371,13 +371,13 @@ class _Usage:
         self._left -= len(chunk)
         self._parts.append(chunk)
         data = _decode_body(self._response, b"".join(self._parts))
-        self.tokens = self._usage_in_answer(data)
+        self.tokens = self._usage_found_so_far(data)
         self.has_dropped_thinking = (
             b'"thinking_dropped"' in data and b'"prefix_binding_mismatch"' in data
         )
         return self.tokens is not None
 
-    def _usage_in_answer(self, data: bytes) -> dict[str, Any] | None:
+    def _usage_found_so_far(self, data: bytes) -> dict[str, Any] | None:
         for line in data.split(b"\n") if self._is_stream else [data]:
             text = line.removeprefix(b"data:") if self._is_stream else line
             if b'"usage"' not in text:

@@ -119,7 +119,7 @@ def require_libraries() -> None:
         BrimlineError: a library is.
     """
     if extras.is_extra_missing("gateway"):
-        raise BrimlineError(extras.with_installation_hint("the gateway needs uvicorn and httpx2"))
+        raise BrimlineError(extras.text_with_install_hint("the gateway needs uvicorn and httpx2"))
 
 
 def serve(plan: Plan, listening: socket.socket, ready: Callable[[], None]) -> None:
@@ -139,15 +139,15 @@ async def _serve(plan: Plan, listening: socket.socket, ready: Callable[[], None]
 
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(_ignore_accept_errors)
-    home_dir = paths.home()
+    home_dir = paths.data_dir()
     stickiness = known = None
     if plan.layers:
         try:
             stickiness = Stickiness(home_dir, clock.now_s())
-            policy = config.current_policy(home_dir, os.getcwd())
+            policy = config.build_live_policy(home_dir, os.getcwd())
             known = Conversations(home_dir, _layer_settings(plan, policy), policy, stickiness)
         except (OSError, sqlite3.Error) as error:
-            file = paths.stand_ins_file(home_dir)
+            file = paths.stand_ins_database(home_dir)
             output.complain(f"brimline: requests pass as they are: {file} cannot be used ({error})")
     server_log = logging.getLogger("uvicorn")
     server_log.addHandler(_Failures(home_dir))

@@ -73,7 +73,7 @@ class Stickiness:
         Raises:
             OSError, sqlite3.Error: it cannot be read or written.
         """
-        path = paths.stand_ins_file(home_dir)
+        path = paths.stand_ins_database(home_dir)
         io.make_folders(os.path.dirname(path))
         self._lock = threading.Lock()
         try:
@@ -85,7 +85,7 @@ class Stickiness:
             remove_database(path)
             self._database = _open_database(path, now)
 
-    def own_and_adopted_stand_ins(
+    def adopt_and_get_stand_ins(
         self, names: list[str], conversation: str, *, is_sent: bool = True
     ) -> dict[str, StandIn]:
         """What stands in for blocks that a conversation has not sent before; once sent, its own."""

@@ -31,7 +31,7 @@ def promised_keys(home: str, but: str) -> set[str]:
     Raises:
         StoreError: the file cannot be read.
     """
-    path = Path(paths.stand_ins_file(home)).absolute()
+    path = Path(paths.stand_ins_database(home)).absolute()
     if not path.exists():
         return set()
     asked = "SELECT key FROM stand_ins WHERE at > ? AND key <> '' AND instr(conversation, ?) <> 1"
@@ -57,7 +57,7 @@ def forget(home: str, asked: Asked, *, dry_run: bool) -> dict[str, int]:
     Raises:
         StateError: the file cannot be written.
     """
-    path = paths.stand_ins_file(home)
+    path = paths.stand_ins_database(home)
     if dry_run or not os.path.isfile(path):
         return {}
     try:

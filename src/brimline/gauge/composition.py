@@ -140,14 +140,14 @@ def growth_shares(
     weights = _estimate_weights(pieces, model)
     replied = [i for i, piece in enumerate(pieces) if piece.kind in REPLY_KINDS]
     if output_tokens is None or not replied:
-        return _shares_within_bounds(growth, weights)
+        return _divide_bounded_growth(growth, weights)
     exact = divide_by_weights(output_tokens, [max(1, weights[i]) for i in replied])
     others = list(weights)
     for i, tokens in zip(replied, exact, strict=True):
         others[i], weights[i] = 0, tokens * _PER_TOKEN
     if growth - output_tokens < LEAST_SCALE * sum(others) / _PER_TOKEN:
-        return _shares_within_bounds(growth, weights)  # not even the reply was added whole
-    shares = _shares_within_bounds(growth - output_tokens, others)
+        return _divide_bounded_growth(growth, weights)  # not even the reply was added whole
+    shares = _divide_bounded_growth(growth - output_tokens, others)
     for i, tokens in zip(replied, exact, strict=True):
         shares[i] = tokens
     return shares
@@ -166,7 +166,7 @@ def divide_by_weights(total: int, weights: Sequence[int]) -> list[int]:
     return shares
 
 
-def _shares_within_bounds(growth: int, weights: Sequence[int]) -> list[int]:
+def _divide_bounded_growth(growth: int, weights: Sequence[int]) -> list[int]:
     estimate = sum(weights) / _PER_TOKEN
     explained = min(max(growth, LEAST_SCALE * estimate), LARGEST_SCALE * estimate)
     return divide_by_weights(int(explained), weights)

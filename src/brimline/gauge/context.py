@@ -58,13 +58,13 @@ class Context:
         if self.measured_tokens is None:
             return 0
         return min(
-            self._tokens_purged_from_calls(self.replaced_calls), self._next_tokens_if_unpurged
+            self._tokens_purged_from_request(self.replaced_calls), self._next_tokens_if_unpurged
         )
 
     @property
     def next_tokens_if_uncompacted(self) -> int:
         """The same where the last compaction is undone; more where a request has measured more."""
-        undone = self.undone_tokens - self._tokens_purged_from_calls(self.undone_calls)
+        undone = self.undone_tokens - self._tokens_purged_from_request(self.undone_calls)
         return max(0, self._next_tokens_if_unpurged - self.purged.total(), undone)
 
     @property
@@ -72,7 +72,7 @@ class Context:
         measured = self.measured_tokens
         return (self.floor_tokens if measured is None else measured) + self.since_tokens
 
-    def _tokens_purged_from_calls(self, calls: frozenset[str]) -> int:
+    def _tokens_purged_from_request(self, calls: frozenset[str]) -> int:
         """What purges took out of a request; what came later is estimated from the new texts."""
         return sum(
             tokens
@@ -114,7 +114,7 @@ class ContextReader:
             self._undone_calls = self._ledger.ids_of_calls_with_results(ours=True)
             self._undone_tokens += self._estimate_unsent_tokens()
         elif not self._entries.is_copy:
-            self._undone_tokens += self._estimate_tokens_of_pieces(entry.pieces)
+            self._undone_tokens += self._sum_estimated_tokens(entry.pieces)
         for one in (entry, *kept):
             self._ledger.add_entry(one)
         self._recent.append((row.uuid_of(value), entry))
@@ -134,9 +134,9 @@ class ContextReader:
         )
 
     def _estimate_unsent_tokens(self) -> int:
-        return self._estimate_tokens_of_pieces(piece for piece, _ in self._ledger.waiting)
+        return self._sum_estimated_tokens(piece for piece, _ in self._ledger.waiting)
 
-    def _estimate_tokens_of_pieces(self, added: Iterable[Piece]) -> int:
+    def _sum_estimated_tokens(self, added: Iterable[Piece]) -> int:
         """What texts take that no request has measured."""
         request = self._ledger.request
         model = request.usage.model if request else None

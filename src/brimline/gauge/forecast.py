@@ -86,7 +86,7 @@ def forecast(
         occupancies: prompt-side tokens per request since the last compaction, oldest first;
             the last 21 are enough, repeats and drops do no harm.
         tokens_left: from the newest reading to the compaction point.
-        usual_speed_tokens: from `usual_tokens_per_operation`; else that of an unknown model.
+        usual_speed_tokens: from `usual_tokens_per_request`; else that of an unknown model.
         is_steep: count on at the velocity, because a tier was raised for it.
     """
     if len(occupancies) < _FEWEST_READINGS:
@@ -94,7 +94,7 @@ def forecast(
     if tokens_left <= 0:
         return Forecast(0, 0, 0)
     tokens_left = min(tokens_left, _LARGEST_TOKENS)
-    speed_tokens = usual_speed_tokens or usual_tokens_per_operation("")
+    speed_tokens = usual_speed_tokens or usual_tokens_per_request("")
     usual = _forecast_at_usual_speed(occupancies, tokens_left, speed_tokens)
     pace = _own_pace_if_steady(occupancies, speed_tokens)
     if is_steep:
@@ -135,7 +135,7 @@ def mean_recent_growth_tokens(occupancies: Sequence[int]) -> float | None:
     return sum(growths) / len(growths) if growths else 0.0
 
 
-def usual_tokens_per_operation(
+def usual_tokens_per_request(
     generation: str,
     learned: Mapping[str, Sequence[float]] | None = None,
     *,
@@ -164,10 +164,10 @@ def usual_tokens_per_operation(
     return speed_tokens
 
 
-def mean_log_speed_by_generation(
+def speed_by_model_generation(
     segments: Iterable[tuple[str, Sequence[int]]],
 ) -> dict[str, tuple[int, float]]:
-    """What `usual_tokens_per_operation` needs, by generation and occupancies of each segment.
+    """What `usual_tokens_per_request` needs, by generation and occupancies of each segment.
 
     Returns:
         By generation: number of segments, mean log speed. Those that grew too little to tell are

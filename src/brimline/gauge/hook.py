@@ -28,13 +28,13 @@ def post_tool_use(turn: Turn) -> None:
     is_news = not isinstance(before, int) or published.get("level") != reading.tier
     step = _STEP_RATIO * reading.window.tokens
     if is_news or abs((reading.occupancy_tokens or 0) - before) >= step:
-        publish_telemetry(reading, turn.state)
+        save_telemetry_file(reading, turn.state)
 
 
 def user_prompt_submit(turn: Turn) -> None:
     """Measure, and tell those who poll."""
     turn.spool_event(turn.event.name, **turn.reading.recorded_figures())
-    publish_telemetry(turn.reading, turn.state)
+    save_telemetry_file(turn.reading, turn.state)
 
 
 stop = user_prompt_submit
@@ -54,7 +54,7 @@ def post_compact(turn: Turn) -> None:
     from brimline.state import learned
 
     event, state = turn.event, turn.state
-    state.remember_compaction(file_size(event.transcript))
+    state.save_compaction_offset(file_size(event.transcript))
     turn.spool_event(event.name, trigger=event.trigger, summary_characters=len(event.summary))
     if not state.recent_cold_compaction_row():
         learned.record_automatic_compaction(turn.home, state, event.trigger)
@@ -72,7 +72,7 @@ def tidy(turn: Turn, _until: float) -> None:
     document: dict[str, Any] = {"points": learned.learned_points_by_key(turn.home)}
     segments = history.occupancies_by_recent_segment(turn.home)
     if segments:
-        document["growth"] = forecast.mean_log_speed_by_generation(
+        document["growth"] = forecast.speed_by_model_generation(
             [
                 (models.lookup_model_in_rows(name, turn.policy.models).generation, sizes)
                 for name, sizes in segments
@@ -84,11 +84,11 @@ def tidy(turn: Turn, _until: float) -> None:
         io.replace_file(path, data)
 
 
-def publish_telemetry(reading: Reading, state: SessionState) -> None:
+def save_telemetry_file(reading: Reading, state: SessionState) -> None:
     """Write the figures; an unknown occupancy leaves the last known ones in place."""
     if reading.occupancy_tokens is None:
         return
-    reading.read_earlier_occupancies()
+    reading.read_transcript_occupancies()
     document = reading.document()
     for end in ("", "_low", "_high"):
         document[f"predicted_exhaustion_ops{end}"] = document[f"forecast_ops{end}"]

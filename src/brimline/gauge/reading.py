@@ -99,7 +99,7 @@ class Reading:
             "measured_at": self.measured_at,
         }
 
-    def read_earlier_occupancies(self) -> None:
+    def read_transcript_occupancies(self) -> None:
         """Fetch the occupancies before this one, which a quiet reading does without."""
         latest = self.history[-1:]
         if len(self.history) <= _QUIET_REQUESTS and self.transcript:
@@ -121,7 +121,7 @@ class Reading:
 
         if self.margin_tokens is None:
             return None
-        usual = forecast.usual_tokens_per_operation(self.known_model.generation, self.growth)
+        usual = forecast.usual_tokens_per_request(self.known_model.generation, self.growth)
         return forecast.forecast(self.history, self.margin_tokens, usual, is_steep=self.raised)
 
 
@@ -160,7 +160,7 @@ def measure_session(
     reading.transcript = transcript
     proved = window.window_proved_by_occupancy(reading.occupancy_tokens)
     if proved and reading.window.source == "observed" and proved != observed:
-        state.remember_window(proved)
+        state.save_proved_window(proved)
     return reading
 
 

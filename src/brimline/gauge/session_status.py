@@ -42,7 +42,7 @@ def read_status_document(
         **now.document(),
         "compactions": len(session.compactions),
         "off": state.is_off,
-        "gateway_saved_tokens": state.gateway_saved_tokens_of_request(now.occupancy_tokens),
+        "gateway_saved_tokens": state.last_gateway_saved_tokens(now.occupancy_tokens),
     }
 
 

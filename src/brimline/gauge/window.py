@@ -108,7 +108,7 @@ def resolve_window(
         return Window(configured, "config")
     if statusline:
         return Window(statusline, "statusline")
-    by_settings = _window_tokens_by_settings(client, model, requested_model or client.get("model"))
+    by_settings = _window_by_client_settings(client, model, requested_model or client.get("model"))
     if by_settings:
         return Window(by_settings, "settings")
     proved = max(observed or 0, window_proved_by_occupancy(occupancy_tokens) or 0)
@@ -119,7 +119,7 @@ def resolve_window(
     return Window(model.window_tokens, "model" if model.is_known else "default")
 
 
-def _window_tokens_by_settings(client: dict[str, Any], model: Model, wanted: Any) -> int | None:
+def _window_by_client_settings(client: dict[str, Any], model: Model, wanted: Any) -> int | None:
     """What the client's settings ask for: a number of tokens, or a model with a large window."""
     stated: int | None = client.get("most_tokens")
     if stated and (not model.is_known or client.get("autocompact_enabled") is False):

@@ -45,7 +45,7 @@ class Load:
     def __init__(self, tool: str, tool_input: dict[str, Any]) -> None:
         self.tool = tool
         keys = ("skill", "name", "command") if tool == "Skill" else ("subagent_type", "name")
-        self.name = flatten(clienttools.first_text_argument(tool_input, keys), _LONGEST_NAME)
+        self.name = flatten(clienttools.first_text_among_names(tool_input, keys), _LONGEST_NAME)
 
     @property
     def label(self) -> str:
@@ -160,7 +160,7 @@ def _record_refused_load(turn: Turn, load: Load, reason: str) -> None:
     turn.spool_event("Blocked", blocked=True, tool=load.tool, subject=load.label)
     session, figures = turn.state.session_id, turn.reading.recorded_figures()
     fields = {"kind": "block", "subject": load.label, "reason": reason}
-    turn.attempt("audit", logs.record_in_audit, turn.home, session, figures, fields)
+    turn.attempt("audit", logs.audit_notice, turn.home, session, figures, fields)
 
 
 def _claim_advice_in_bucket(state: SessionState, bucket: int, band: int) -> bool:

@@ -34,7 +34,7 @@ def user_prompt_submit(turn: Turn) -> Decision | None:
     if turn.values["reminder.file"] or limits:
         from brimline.guard import prompts
 
-        answers.append(turn.attempt("reminder", prompts.remind_with_prompt, turn))
+        answers.append(turn.attempt("reminder", prompts.remind_from_file_on_prompt, turn))
         answers.append(turn.attempt("limits", prompts.tell_rate_limits_in_new_band, turn, limits))
     notes = [decision for decision in answers if decision]
     if notes:
@@ -61,7 +61,7 @@ def session_start(turn: Turn) -> Decision | None:
         return None
     from brimline.guard import prompts
 
-    return prompts.remind_at_start(turn)
+    return prompts.remind_from_file_at_start(turn)
 
 
 def post_compact(turn: Turn) -> None:

@@ -131,9 +131,7 @@ def _record_tier_and_save_checkpoint(turn: Turn) -> None:
     level = reading.tier or 0
     turn.spool_event("Announced", spoke=level)
     fields = {"kind": "escalation", "level": level}
-    turn.attempt(
-        "audit", logs.record_in_audit, turn.home, session, reading.recorded_figures(), fields
-    )
+    turn.attempt("audit", logs.audit_notice, turn.home, session, reading.recorded_figures(), fields)
     # At the end of a turn the person is told as it is.
     if MOD_ALIVE in turn.state.names and turn.event.name != "Stop":
         turn.attempt(

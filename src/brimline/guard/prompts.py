@@ -37,13 +37,13 @@ _TOLD = "quota-"
 _MARKS = ("", " [WARNING]", " [CRITICAL]")
 
 
-def remind_at_start(turn: Turn) -> Decision | None:
+def remind_from_file_at_start(turn: Turn) -> Decision | None:
     """At the start of a session and after a compaction, always."""
     text = _read_reminder_file(turn)
     return _note_and_give_reminder(turn, text) if text else None
 
 
-def remind_with_prompt(turn: Turn) -> Decision | None:
+def remind_from_file_on_prompt(turn: Turn) -> Decision | None:
     """With a prompt: when the text changed, or as many prompts passed as the user asked for."""
     text = _read_reminder_file(turn)
     if not text:

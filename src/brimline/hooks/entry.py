@@ -42,7 +42,7 @@ def main(arguments: list[str] | None = None) -> None:
     home_dir = turn = None
     answer = b""
     try:
-        home_dir = paths.home(installed_home or None)
+        home_dir = paths.data_dir(installed_home or None)
         _set_alarm(STDIN_S, _raise_timeout)
         raw = io.read_descriptor(0, STDIN_LIMIT_BYTES)
         _set_alarm(0.0, _end_process)
@@ -156,7 +156,7 @@ def log_failure(
         from brimline.state import logs
 
         session = turn.event.session_id if turn else ""
-        logs.record_failure(home_dir or paths.home(), name, error, session)
+        logs.record_failure(home_dir or paths.data_dir(), name, error, session)
     except BaseException:  # noqa: BLE001, S110 - there is nobody left to tell
         pass
 

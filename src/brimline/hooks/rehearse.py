@@ -34,7 +34,7 @@ _LOADS = ("Agent", "Task", "Skill")
 
 def main(path: str, copy: str) -> None:
     """Play a session and print what comes of it."""
-    home_dir, project = paths.home(), find.folder_it_began_in(path) or "/"
+    home_dir, project = paths.data_dir(), find.folder_it_began_in(path) or "/"
     config.compile_policy(home_dir, project)
     with open(copy, "ab", buffering=0) as file:
         rehearsal = Rehearsal(home_dir, project, copy, file)
@@ -81,11 +81,11 @@ class Rehearsal:
             # Only its length counts: no command in it is to be done again.
             happenings += self._ask_rooms("UserPromptSubmit", {"prompt": "x" * len(prompt)})
         if usage := row.usage_of(value):
-            return happenings + self._play_request(value, usage)
+            return happenings + self._resize_request(value, usage)
         self._append_transcript_row(value)
         return happenings
 
-    def _play_request(self, value: dict[str, Any], usage: row.Usage) -> list[dict[str, Any]]:
+    def _resize_request(self, value: dict[str, Any], usage: row.Usage) -> list[dict[str, Any]]:
         requests = len(self.scan.requests)
         self.scan.read_row(value)
         recorded, happenings = usage.prompt_tokens, []

@@ -96,7 +96,7 @@ def _off_silent_or_gateway_parts(
         parts.append("off: /brim:on")
     elif snapshot.silence[1] >= _SILENT_REQUESTS:
         parts.append("hooks are silent: brimline doctor")
-    saved = state.gateway_saved_tokens_of_request(reading.occupancy_tokens)
+    saved = state.last_gateway_saved_tokens(reading.occupancy_tokens)
     if saved:
         parts.append(f"gateway −{wording.short_token_count_text(saved)}")
     return parts

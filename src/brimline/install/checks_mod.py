@@ -47,7 +47,7 @@ def check_mod(home_dir: str, project_dir: str) -> Iterator[Said]:
 
 
 def _read_all_settings(project_dir: str) -> list[dict[str, Any]]:
-    files = clientsettings.settings_files(project_dir).values()
+    files = clientsettings.path_by_scope(project_dir).values()
     return [clientsettings.read_settings(path) for path in files]
 
 

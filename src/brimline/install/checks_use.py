@@ -129,7 +129,7 @@ def _check_client_version(_home_dir: str, _project_dir: str) -> Iterator[Said]:
 
 def _check_where_client_compacts(home_dir: str, project_dir: str) -> Iterator[Said]:
     """Where the client compacts, and whether what brimline says comes in order before that."""
-    rules = config.current_policy(home_dir, project_dir)
+    rules = config.build_live_policy(home_dir, project_dir)
     reading = _reading_of_newest_session(home_dir, project_dir, rules)
     known, point, window = rules.client, reading.compaction, reading.window
     least = max(window.tokens, LEAST_WINDOW_TOKENS)
@@ -195,7 +195,7 @@ def _tokens_where_tiers_begin(values: dict[str, Any], reading: Reading) -> list[
 
 
 def _check_client_cleanup(home_dir: str, project_dir: str) -> Iterator[Said]:
-    days = config.current_policy(home_dir, project_dir).client["cleanup_days"]
+    days = config.build_live_policy(home_dir, project_dir).client["cleanup_days"]
     if days is None:
         yield "retention-default", {"path": f"{paths.client_config_dir()}/settings.json"}
     else:

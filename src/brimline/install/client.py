@@ -39,7 +39,7 @@ def is_our_server(found: dict[str, Any]) -> bool:
 
 def folder_of_our_marketplace() -> str | None:
     """The folder that the client takes the marketplace of our name from; None without one."""
-    known = clientsettings.read_settings(_path_of_clients_plugin_record("known_marketplaces"))
+    known = clientsettings.read_settings(_path_in_plugins_folder("known_marketplaces"))
     path = _as_dict(_as_dict(known.get(MARKETPLACE)).get("source")).get("path")
     return path if isinstance(path, str) else None
 
@@ -47,7 +47,7 @@ def folder_of_our_marketplace() -> str | None:
 def is_our_plugin_on(project_dir: str) -> bool | None:
     """Whether the settings that hold in a project enable the plugin; None: they do not name it."""
     found = None
-    for path in clientsettings.settings_files(project_dir).values():
+    for path in clientsettings.path_by_scope(project_dir).values():
         enabled = _as_dict(clientsettings.read_settings(path).get("enabledPlugins")).get(PLUGIN_ID)
         found = enabled if isinstance(enabled, bool) else found
     return found
@@ -58,7 +58,7 @@ def claude_on_path() -> str | None:
     return shutil.which("claude")
 
 
-def claude_command_line(arguments: Sequence[str]) -> str:
+def claude_shell_line(arguments: Sequence[str]) -> str:
     """The command as a person types it."""
     return shlex.join(["claude", *arguments])
 
@@ -102,7 +102,7 @@ def client_version_on_path() -> tuple[int, ...]:
 
 def folders_of_plugin(name: str) -> list[str]:
     """Where the client has installed a plugin, by its own record."""
-    plugins = clientsettings.read_settings(_path_of_clients_plugin_record("installed_plugins"))
+    plugins = clientsettings.read_settings(_path_in_plugins_folder("installed_plugins"))
     found = _as_dict(plugins.get("plugins")).get(name)
     records = found if isinstance(found, list) else []
     places = [_as_dict(record).get("installPath") for record in records]
@@ -129,7 +129,7 @@ def _run_command(
         return done.returncode, said.read().decode("utf-8", "replace")
 
 
-def _path_of_clients_plugin_record(name: str) -> str:
+def _path_in_plugins_folder(name: str) -> str:
     return f"{paths.client_config_dir()}/plugins/{name}.json"
 
 

@@ -13,7 +13,7 @@ from brimline import output
 from brimline.errors import BrimlineError, InstallError, reason
 from brimline.fast import io, paths
 from brimline.install import client, datafolder, entries, modfolder, parts, pythons, settingsfile
-from brimline.install.doctor import findings_document, findings_text
+from brimline.install.doctor import findings_text, run_checks_as_document
 from brimline.install.modfolder import Mod
 from brimline.install.parts import Plan, Settings
 from brimline.settings import config
@@ -65,7 +65,7 @@ def install(diff: bool, dry_run: bool, yes: bool, as_json: bool, **chosen: Any) 
       brimline install --no-mod
     """
     options = _Asked(**chosen)
-    home_dir, project_dir = paths.home(), os.getcwd()
+    home_dir, project_dir = paths.data_dir(), os.getcwd()
     path = parts.settings_path(options.scope, project_dir)
     wired = parts.wiring_of_chosen_python(home_dir, path, options.interpreter)
     to_install = _parts_to_install(options, wired, home_dir, project_dir)
@@ -110,7 +110,7 @@ def _ask_to_index_past_sessions(home_dir: str, project_dir: str, *, yes: bool) -
     try:
         total = deep.bytes_of_unread_sources(home_dir, project_dir)
         with output.Progress("Reading sessions", total) as progress:
-            deep.index_sources(home_dir, project_dir, exclude, progress=progress.update)
+            deep.index_sources(home_dir, project_dir, exclude, progress=progress.advance)
     except (KeyboardInterrupt, BrimlineError, OSError) as error:
         reason = "interrupted" if isinstance(error, KeyboardInterrupt) else error
         output.print_note(f"not all was read ({reason}): each session's start goes on with it")
@@ -128,12 +128,12 @@ def uninstall(scope: str | None, delete_data: bool, yes: bool, as_json: bool) ->
       brimline uninstall --yes
       brimline uninstall --delete-data
     """
-    home_dir, project_dir = parts.data_folder_of_installation(paths.home()), os.getcwd()
+    home_dir, project_dir = parts.data_folder_with_record(paths.data_dir()), os.getcwd()
     installed = _parts_to_remove(scope, home_dir, project_dir)
     data = datafolder.Stored(home_dir) if delete_data else None
     problems: list[str] = []
     _require_consent_to_remove(installed, data, problems, yes=yes)
-    restored = data.restore_sessions() if data else []
+    restored = data.restore_and_list_sessions() if data else []
     done = [_plan_or_remove_part(part, problems, do=True) for part in installed]
     problems = list(dict.fromkeys(problems + (data.problems if data else [])))
     out = [part for part, plan in zip(installed, done, strict=True) if plan.has_changes]
@@ -186,7 +186,7 @@ def doctor(as_json: bool) -> None:
     Example:
       brimline doctor
     """
-    document = findings_document(paths.home(), os.getcwd())
+    document = run_checks_as_document(paths.data_dir(), os.getcwd())
     output.answer(document, findings_text, as_json=as_json)
     sys.exit(0 if document["ok"] else 1)
 

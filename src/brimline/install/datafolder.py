@@ -117,7 +117,7 @@ class Stored:
             )
         return lines
 
-    def restore_sessions(self) -> list[str]:
+    def restore_and_list_sessions(self) -> list[str]:
         """Restore sessions as far as possible; why others still need the data is a problem.
 
         The notes stay, as another copy may need them.

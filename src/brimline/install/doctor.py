@@ -43,14 +43,14 @@ def run_all_checks(home_dir: str, project_dir: str) -> list[Finding]:
     from brimline.install import checks_mod, checks_use
 
     checks: list[Check] = [_check_settings_and_entries, _check_status_line, _check_slash_commands]
-    checks += [_check_mcp_server, checks_mod.check_mod, *checks_use.CHECKS]
+    checks += [_check_mcp_registration, checks_mod.check_mod, *checks_use.CHECKS]
     said = [said for check in checks for said in check(home_dir, project_dir)]
     # Several settings files may start the same program.
     texts = tomllib.loads(Path(__file__).with_name("findings.toml").read_text(encoding="utf-8"))
     return list(dict.fromkeys(make_finding(name, texts[name], filled) for name, filled in said))
 
 
-def findings_document(home_dir: str, project_dir: str) -> dict[str, Any]:
+def run_checks_as_document(home_dir: str, project_dir: str) -> dict[str, Any]:
     """The findings for those who show them, and whether it works."""
     findings = run_all_checks(home_dir, project_dir)
     broken = any(finding.level == "broken" for finding in findings)
@@ -88,7 +88,7 @@ def summary_text(document: dict[str, Any]) -> str:
 def _check_settings_and_entries(home_dir: str, project_dir: str) -> Iterator[Said]:
     """The settings files, and our entries in them."""
     settings: dict[str, dict[str, Any]] = {}
-    files = clientsettings.settings_files(project_dir)
+    files = clientsettings.path_by_scope(project_dir)
     for path in dict.fromkeys(files.values()):
         try:
             settings[path] = wiring.parse_settings(settingsfile.read(path).text)
@@ -113,7 +113,7 @@ def _check_entries(
     """Our entries in one settings file, and what they start."""
     place = {"path": path, "events": _missing_events_text(ours)}
     place["install"] = _install_command_for_file(path, project_dir)
-    yield _finding_name_for_entries(path, ours, home_dir, project_dir), place
+    yield _missing_stale_or_current(path, ours, home_dir, project_dir), place
     if not all(parts.is_trusted_entry(entry, path, home_dir) for entry in ours):
         yield "stranger", place
         return
@@ -126,7 +126,7 @@ def _check_entries(
 
 
 def _install_command_for_file(path: str, project_dir: str) -> str:
-    files = clientsettings.settings_files(project_dir)
+    files = clientsettings.path_by_scope(project_dir)
     scope = next((scope for scope, file in files.items() if file == path), "user")
     return f"{_INSTALL} --scope {scope}" if scope in parts.SCOPES else f"correct {path}"
 
@@ -135,7 +135,7 @@ def _missing_events_text(ours: list[entries.Installed]) -> str:
     return ", ".join(event for event in table.EVENTS if event not in {e.event for e in ours})
 
 
-def _finding_name_for_entries(
+def _missing_stale_or_current(
     path: str, ours: list[entries.Installed], home_dir: str, project_dir: str
 ) -> str:
     if _missing_events_text(ours):
@@ -147,7 +147,7 @@ def _finding_name_for_entries(
 
 def _check_status_line(_home_dir: str, project_dir: str) -> Iterator[Said]:
     """Whether the status line that the client shows is ours."""
-    files = clientsettings.settings_files(project_dir).values()
+    files = clientsettings.path_by_scope(project_dir).values()
     settings = {path: clientsettings.read_settings(path) for path in files}
     shown = next((path for path in reversed(settings) if "statusLine" in settings[path]), None)
     command = wiring.statusline_command_of(settings[shown]) if shown else None
@@ -195,7 +195,7 @@ def _check_slash_commands(home_dir: str, project_dir: str) -> Iterator[Said]:
         yield "commands", {"folder": parts.slash_commands_folder()}
 
 
-def _check_mcp_server(home_dir: str, project_dir: str) -> Iterator[Said]:
+def _check_mcp_registration(home_dir: str, project_dir: str) -> Iterator[Said]:
     """The MCP server."""
     part = parts.McpServer(pythons.program_of_this_process(home_dir))
     plan, found = part.plan_or_install(do=False), client.registered_mcp_server()

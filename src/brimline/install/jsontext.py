@@ -1,6 +1,6 @@
 """Edits of JSON text that leave every character outside the edit as it was.
 
-`remove` undoes `with_new_member` and `with_element` to the byte, for every valid text, without
+`remove` undoes `with_new_member` and `with_appended` to the byte, for every valid text, without
 being told what the text was:
 
 - In a container that has children, the addition is one run right after the last child: comma,
@@ -61,7 +61,7 @@ def with_new_member(text: str, path: Path, key: str, value: object) -> str:
         return with_new_member(text, path[:-1], str(path[-1]), {key: value})
 
 
-def with_element(text: str, path: Path, value: object) -> str:
+def with_appended(text: str, path: Path, value: object) -> str:
     """Add an element at the end of the array at `path`."""
     return _with_child(text, path, "", value)
 

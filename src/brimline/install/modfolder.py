@@ -49,7 +49,7 @@ class Mod:
         Raises:
             InstallError: something that is not ours is in their place.
         """
-        if io.list_names(self.folder) and not _is_our_marketplace(self.folder):
+        if io.list_names(self.folder) and not _is_our_folder(self.folder):
             raise InstallError(f"{self.folder} is not brimline's and in the mod's place: move it")
         wanted = {f"{self.folder}/{name}": text for name, text in mod_files(self.wired).items()}
         found = [Change(path, read_if_plain_file(path), text) for path, text in wanted.items()]
@@ -58,7 +58,7 @@ class Mod:
 
     def plan_or_remove(self, *, do: bool) -> Plan:
         """Remove the folder, and have the client forget that there was such a plugin."""
-        ours = os.walk(self.folder) if _is_our_marketplace(self.folder) else ()
+        ours = os.walk(self.folder) if _is_our_folder(self.folder) else ()
         present = [f"{at}/{name}" for at, _, names in ours for name in sorted(names)]
         plan = Plan([Change(path, read_if_plain_file(path), None) for path in present])
         known = client.folder_of_our_marketplace()
@@ -95,7 +95,7 @@ def mod_files(wired: entries.Wiring) -> dict[str, bytes]:
     }
 
 
-def _is_our_marketplace(place: str) -> bool:
+def _is_our_folder(place: str) -> bool:
     """Whether a folder is a marketplace that we generated."""
     found = clientsettings.read_settings(f"{place}/{_MARKETPLACE_FILE}")
     return (found.get("name"), found.get("owner")) == (client.MARKETPLACE, _OWNER)

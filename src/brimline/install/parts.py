@@ -63,7 +63,7 @@ class Plan:
     @property
     def client_call_lines(self) -> list[str]:
         """The calls as a person types them."""
-        return [client.claude_command_line(call) for call in self.calls]
+        return [client.claude_shell_line(call) for call in self.calls]
 
     def write_files(self) -> Plan:
         """The same, with the files written or removed.
@@ -85,11 +85,11 @@ class Plan:
         found = client.claude_on_path()
         for at, call in enumerate(self.calls if do or not found else []):
             if found and sys.stderr.isatty():  # it may take its time where the network is away
-                sys.stderr.write(f"asking the client: {client.claude_command_line(call)}\n")
+                sys.stderr.write(f"asking the client: {client.claude_shell_line(call)}\n")
             problem = client.run_client_or_problem(call)
             if problem:
                 if found:
-                    self.warnings.append(f"`{client.claude_command_line(call)}` failed: {problem}")
+                    self.warnings.append(f"`{client.claude_shell_line(call)}` failed: {problem}")
                 self.to_do += [f"{line}    # {purpose}" for line in self.client_call_lines[at:]]
                 self.calls = self.calls[:at]
                 return
@@ -97,7 +97,7 @@ class Plan:
 
 def settings_path(scope: str, project_dir: str) -> str:
     """The settings file of a scope."""
-    return clientsettings.settings_files(project_dir)[scope]
+    return clientsettings.path_by_scope(project_dir)[scope]
 
 
 def known_settings_paths(home_dir: str, project_dir: str) -> list[str]:
@@ -112,7 +112,7 @@ def our_entries_in(path: str) -> list[entries.Installed]:
     return entries.our_hooks_in(clientsettings.read_settings(path))
 
 
-def data_folder_of_installation(home_dir: str) -> str:
+def data_folder_with_record(home_dir: str) -> str:
     """The data folder that knows of the user's installation: where it does not, their entries may.
 
     Whoever set BRIMLINE_HOME when installing need not have it set now.
@@ -163,7 +163,7 @@ def is_trusted_entry(entry: entries.Installed, path: str, home_dir: str) -> bool
     A project's settings may come with a stranger's repository. The client asks the user before it
     trusts them, so nothing else that they name is started here.
     """
-    files = clientsettings.settings_files("")
+    files = clientsettings.path_by_scope("")
     return path in (files["user"], files["managed"]) or entry.launcher == home_dir + LAUNCHER
 
 
@@ -261,7 +261,7 @@ class Settings:
         named = b"brimline" in raw or LAUNCHER.encode() in raw
         if not named or not (known or wiring.has_entries_of_ours(file.text)):
             return raw  # what holds nothing of ours need not even be valid
-        text = wiring.without_entries(file.text, _settings_before_install(known))
+        text = wiring.without_entries(file.text, _parsed_original_or_none(known))
         created = known is not None and known.original is None
         return None if created and not wiring.parse_settings(text) else file.encode(text)
 
@@ -284,11 +284,11 @@ def _make_record(file: settingsfile.SettingsFile, after: bytes, known: Record | 
     if known and file.raw is not None and settingsfile.sha256_of_content(file.raw) in known.written:
         written, original = [*known.written, *written], known.original
     elif original is not None and wiring.has_entries_of_ours(file.text):
-        original = file.encode(wiring.without_entries(file.text, _settings_before_install(known)))
+        original = file.encode(wiring.without_entries(file.text, _parsed_original_or_none(known)))
     return Record(file.path, written, original)
 
 
-def _settings_before_install(known: Record | None) -> dict[str, Any] | None:
+def _parsed_original_or_none(known: Record | None) -> dict[str, Any] | None:
     """What the settings were before us; None where that is not known."""
     if known is None:
         return None

@@ -38,7 +38,7 @@ def autocompact(tokens: str, percent: int | None, as_json: bool) -> None:
     """
     if percent is not None and tokens == "off":
         raise click.UsageError("--percent goes with TOKENS: without a window the client ignores it")
-    home_dir, project_dir = paths.home(), os.getcwd()
+    home_dir, project_dir = paths.data_dir(), os.getcwd()
     path = parts.settings_path("user", project_dir)
     wanted = None if tokens == "off" else _parse_window_tokens(tokens, home_dir, project_dir)
     changed = settingsfile.retry_if_changed(lambda: _write_window(path, wanted, percent, home_dir))
@@ -57,7 +57,7 @@ def _parse_window_tokens(tokens: str, home_dir: str, project_dir: str) -> int:
     wanted = io.parse_positive_number(tokens.replace("_", "").replace(",", ""))
     if wanted is None:
         raise InstallError(f"TOKENS takes a whole number or off, not {tokens!r}")
-    known = config.current_policy(home_dir, project_dir).values["context_window"]
+    known = config.build_live_policy(home_dir, project_dir).values["context_window"]
     largest = known or LARGE_WINDOW_TOKENS
     if wanted > largest:
         raise InstallError(f"{wanted:,} is above the window of {largest:,} tokens")
@@ -158,7 +158,7 @@ def init(force: bool, as_json: bool) -> None:
 def _switch_scout_and_answer(*, enabled: bool, as_json: bool) -> None:
     from brimline.scout import reads
 
-    home_dir, project_dir = paths.home(), os.getcwd()
+    home_dir, project_dir = paths.data_dir(), os.getcwd()
     known = parts.known_settings_paths(home_dir, project_dir)
     wired = [path for path in known if parts.our_entries_in(path)]
     if not wired:

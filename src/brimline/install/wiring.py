@@ -48,7 +48,7 @@ def without_entries(text: str, original: dict[str, Any] | None = None) -> str:
     for event in _groups_by_event(text):
         text = _with_only_our_group(text, event, None, before)
     if held_ours:
-        text = _without_emptied(text, ("hooks",), before)
+        text = _without_empty_at(text, ("hooks",), before)
     return _without_statusline(_without_mod(_without_rules(text, before), before), original)
 
 
@@ -83,7 +83,7 @@ def _with_only_our_group(
     text: str, event: str, wanted: dict[str, Any] | None, before: dict[str, Any] | None = None
 ) -> str:
     """Make our group the only one of ours under this event."""
-    found, place = _positions_of_our_hooks(text, event), ("hooks", event)
+    found, place = _our_positions_in_event(text, event), ("hooks", event)
     if wanted and len(found) == 1 and _groups_by_event(text)[event][found[0][0]] == wanted:
         return text
     for group, entry in reversed(found):
@@ -92,10 +92,10 @@ def _with_only_our_group(
             text, (*place, group) if alone else (*place, group, "hooks", entry)
         )
     if wanted is None:
-        return _without_emptied(text, place, before or {}) if found else text
+        return _without_empty_at(text, place, before or {}) if found else text
     if event not in _groups_by_event(text):
         return jsontext.with_new_member(text, ("hooks",), event, [wanted])
-    return jsontext.with_element(text, place, wanted)
+    return jsontext.with_appended(text, place, wanted)
 
 
 def _with_statusline(text: str, wiring: entries.Wiring, inherited: str | None) -> str:
@@ -130,7 +130,7 @@ def _with_rules(text: str, rules: Collection[str]) -> str:
         if not isinstance(allowed, list) or rule in allowed:
             continue
         if "allow" in permissions:
-            text = jsontext.with_element(text, _ALLOW, rule)
+            text = jsontext.with_appended(text, _ALLOW, rule)
         else:
             text = jsontext.with_new_member(text, _ALLOW[:1], "allow", [rule])
     return text
@@ -147,7 +147,7 @@ def _without_rules(text: str, before: dict[str, Any]) -> str:
     for at in reversed(ours):
         text = jsontext.without_value(text, (*_ALLOW, at))
     if ours:
-        text = _without_emptied(_without_emptied(text, _ALLOW, before), _ALLOW[:1], before)
+        text = _without_empty_at(_without_empty_at(text, _ALLOW, before), _ALLOW[:1], before)
     return text
 
 
@@ -177,11 +177,11 @@ def _with_mod(text: str, folder: str) -> str:
 def _without_mod(text: str, before: dict[str, Any]) -> str:
     for path in (_ENABLED, _SOURCE):
         if _value_at(parse_settings(text), path) is not None and _value_at(before, path) is None:
-            text = _without_emptied(jsontext.without_value(text, path), path[:1], before)
+            text = _without_empty_at(jsontext.without_value(text, path), path[:1], before)
     return text
 
 
-def _without_emptied(text: str, path: jsontext.Path, before: dict[str, Any]) -> str:
+def _without_empty_at(text: str, path: jsontext.Path, before: dict[str, Any]) -> str:
     if _value_at(before, path) is not None or _value_at(parse_settings(text), path) not in ({}, []):
         return text
     return jsontext.without_value(text, path)
@@ -194,7 +194,7 @@ def _value_at(settings: dict[str, Any], path: jsontext.Path) -> Any:
     return value
 
 
-def _positions_of_our_hooks(text: str, event: str) -> list[tuple[int, int]]:
+def _our_positions_in_event(text: str, event: str) -> list[tuple[int, int]]:
     """Positions (group, entry) of our hooks in an event."""
     groups = _groups_by_event(text).get(event)
     return [

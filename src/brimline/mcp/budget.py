@@ -6,7 +6,7 @@ from typing import Any
 
 from brimline.budget import operations
 from brimline.fast import io
-from brimline.masking import clean
+from brimline.masking import mask
 from brimline.state.session import TELEMETRY, SessionState
 from brimline.transcript import find
 
@@ -27,7 +27,7 @@ def do_operation_and_answer(home_dir: str, project_dir: str, arguments: dict[str
         _current_or_newest_session_id(project_dir),
     )
     if isinstance(fields.get("text"), str):
-        fields["text"] = clean(fields["text"])
+        fields["text"] = mask(fields["text"])
     window = SessionState(home_dir, session).read_document(TELEMETRY).get("window_tokens")
     text = operations.text(operations.run_operation(home_dir, session, window, operation, fields))
     if len(text) <= _MOST_CHARACTERS:

@@ -68,7 +68,7 @@ def answer(home_dir: str, project_dir: str, arguments: dict[str, Any]) -> str:
     call = _parse_arguments(arguments)
     layout.refuse_newer_format(home_dir)
     if not call.key:
-        return _answer_query(home_dir, project_dir, call)
+        return _search_said_and_stored(home_dir, project_dir, call)
     if said := remembered.KEY.fullmatch(call.key.strip(_AROUND)):
         number = int(said[1])
         return remembered.entry_text(home_dir, project_dir, number, everywhere=call.everywhere)
@@ -150,7 +150,7 @@ def _output_text(home_dir: str, key: str, meta: dict[str, Any], call: Asked) -> 
     if stored.is_binary(data):
         remedy = f"`brimline store get {layout.short_key(key)} > FILE` saves it"
         return f"[brimline recall {name}: binary, {len(data):,} bytes, not shown; {remedy}]"
-    lines = contents.split_lines_without_breaks(data)
+    lines = contents.byte_lines_without_breaks(data)
     if not lines:
         return f"[brimline recall {name}: empty]"
     span = contents.parse_range(call.lines or "1:", len(lines))
@@ -193,7 +193,7 @@ def _matching_lines_text(name: str, lines: list[bytes], span: contents.Span, que
     return "\n".join([head, *shown])
 
 
-def _answer_query(home_dir: str, project_dir: str, asked: Asked) -> str:
+def _search_said_and_stored(home_dir: str, project_dir: str, asked: Asked) -> str:
     """What a query finds: what was said, and stored outputs."""
     said = ""
     if not asked.lines:  # those are for more of the outputs
@@ -202,7 +202,7 @@ def _answer_query(home_dir: str, project_dir: str, asked: Asked) -> str:
             home_dir, project_dir, asked.query, room, everywhere=wanted
         )
     try:
-        outputs = _found_outputs_text(home_dir, project_dir, asked, SEARCH_ROOM - len(said))
+        outputs = _search_outputs_as_text(home_dir, project_dir, asked, SEARCH_ROOM - len(said))
     except StoreError as error:
         if not said:
             raise
@@ -210,7 +210,7 @@ def _answer_query(home_dir: str, project_dir: str, asked: Asked) -> str:
     return f"{said}\n{outputs}" if said and "\n" in outputs else said or outputs
 
 
-def _found_outputs_text(home_dir: str, project_dir: str, asked: Asked, room: int) -> str:
+def _search_outputs_as_text(home_dir: str, project_dir: str, asked: Asked, room: int) -> str:
     """Stored outputs that a query finds, each with the lines that fit."""
 
     def choose_hits_to_show(count: int) -> contents.Span:

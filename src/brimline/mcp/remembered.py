@@ -19,7 +19,7 @@ from brimline.errors import BrimlineError, StoreError
 from brimline.fast import policy
 from brimline.foreign import flatten, quote
 from brimline.memory import deep, hot
-from brimline.memory.hits import memory_of_data, progress_text, reading_progress_if_unfinished
+from brimline.memory.hits import open_memory, progress_text, reading_progress_if_unfinished
 from brimline.output import one_line
 from brimline.search import stored, turns, vectors
 from brimline.search.documents import EVERYWHERE, Within
@@ -83,7 +83,9 @@ def entry_text(home_dir: str, project_dir: str, number: int, *, everywhere: bool
     Raises:
         StoreError: there is none, or it is another project's.
     """
-    found = _open_memory(home_dir).run_on_database(lambda base: turns.entries_around(base, number))
+    found = _open_memory(home_dir).run_on_database(
+        lambda base: turns.entry_and_neighbours(base, number)
+    )
     other, at = _elsewhere.get(number, (None, 0.0))
     if other and time.monotonic() < at + _KEPT_S:
         found, everywhere = [other], True
@@ -126,7 +128,7 @@ def save_topic(project_dir: str, arguments: dict[str, Any]) -> str:
 
 @functools.cache
 def _open_memory(home_dir: str) -> turns.Memory:
-    return memory_of_data(home_dir)
+    return open_memory(home_dir)
 
 
 def index_new_sources(home_dir: str, project_dir: str, wait_s: float | None = WAIT_S) -> None:

@@ -44,7 +44,7 @@ def mcp() -> None:
             raise
         from brimline import extras
 
-        hint = extras.with_installation_hint("the MCP server needs the MCP SDK, version 2")
+        hint = extras.text_with_install_hint("the MCP server needs the MCP SDK, version 2")
         raise BrimlineError(hint) from error
     # The client says goodbye with SIGINT; there is nothing to clean up and nobody to tell.
     signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -111,13 +111,13 @@ def send_waiting_entries_to_team() -> None:
     from brimline.team import together
 
     try:
-        queue = together.open_queue(paths.home(), _project_dir())
+        queue = together.open_queue(paths.data_dir(), _project_dir())
         if queue:
             from brimline.mcp import remembered
 
             # To the end, so that one round sends all that there is.
-            remembered.index_new_sources(paths.home(), _project_dir(), None)
-            queue.drain(queue.compare_with_server(), until=time.monotonic() + _SHARE_S)
+            remembered.index_new_sources(paths.data_dir(), _project_dir(), None)
+            queue.drain(queue.find_waiting_with_server(), until=time.monotonic() + _SHARE_S)
     except (BrimlineError, OSError):
         pass
     except Exception as error:  # noqa: BLE001 - the top of this thread: it tries again later
@@ -125,7 +125,7 @@ def send_waiting_entries_to_team() -> None:
 
 
 def _text_answered_by_tool(name: str, arguments: dict[str, Any]) -> str:
-    home_dir = paths.home()
+    home_dir = paths.data_dir()
     if name == RECALL:
         from brimline.mcp import recall
 
@@ -170,4 +170,4 @@ def _log_failure(name: str, error: Exception) -> None:
     from brimline.state import logs
 
     with contextlib.suppress(OSError):
-        logs.record_failure(paths.home(), f"mcp {name}", error)
+        logs.record_failure(paths.data_dir(), f"mcp {name}", error)

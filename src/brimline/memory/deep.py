@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from brimline import clock
 from brimline.carry import checkpoint, ledger, links, notes
 from brimline.fast import io, paths
-from brimline.masking import clean
+from brimline.masking import mask
 from brimline.memory import hits, hot
 from brimline.search import stored, turns, vectors
 from brimline.search.turns import STEP, Entry
@@ -95,13 +95,13 @@ def index_sources(
     gone = [path for path in stamps if path not in by_path and path.endswith(".md")]
     intake.drop_gone_and_excluded(gone)
     fresh = sorted(_changed_sources(by_path.values(), stamps), key=lambda source: -source.changed)
-    taken = _index_sources_until(intake, fresh, stamps, until, progress or (lambda _: None))
-    while time.monotonic() < until and intake.memory.run_on_database(_add_missing_vectors):
+    taken = _index_until_and_count(intake, fresh, stamps, until, progress or (lambda _: None))
+    while time.monotonic() < until and intake.memory.run_on_database(_add_missing_vector_batch):
         pass
     return taken
 
 
-def _index_sources_until(
+def _index_until_and_count(
     intake: _Intake,
     fresh: list[Source],
     stamps: dict[str, str],
@@ -114,7 +114,7 @@ def _index_sources_until(
         if number and time.monotonic() > until:
             return Taken(added, len(fresh) - number)
         added += intake.index_source(source, stamps.get(source.path, ""), until)
-        progress(_source_file_size_bytes(source))
+        progress(_stamped_size_bytes(source))
     return Taken(added, 0)
 
 
@@ -133,7 +133,7 @@ def reindex_topic(home_dir: str, project_dir: str, path: str, exclude: Sequence[
 
 def find_sources(home_dir: str, project_dir: str) -> Iterator[Source]:
     """Every file that entries come from."""
-    for path in hits.indexable_session_files(home_dir):
+    for path in hits.unforgotten_session_files(home_dir):
         yield from _yield_source_if_there(path, SESSION)
     for name in io.list_names(paths.carry_dir(home_dir)):
         if name not in (links.CLIENTS, links.PROJECTS):
@@ -149,9 +149,9 @@ def find_sources(home_dir: str, project_dir: str) -> Iterator[Source]:
 
 def bytes_of_unread_sources(home_dir: str, project_dir: str) -> int:
     """The size of all sources that have changed since they were read."""
-    known = hits.memory_of_data(home_dir).run_on_database(_read_stamps_of_indexed_sources)
+    known = hits.open_memory(home_dir).run_on_database(_read_stamps_of_indexed_sources)
     return sum(
-        map(_source_file_size_bytes, _changed_sources(find_sources(home_dir, project_dir), known))
+        map(_stamped_size_bytes, _changed_sources(find_sources(home_dir, project_dir), known))
     )
 
 
@@ -159,7 +159,7 @@ def _changed_sources(files: Iterable[Source], stamps: dict[str, str]) -> list[So
     return [source for source in files if stamps.get(source.path, "").split("@")[0] != source.stamp]
 
 
-def _source_file_size_bytes(source: Source) -> int:
+def _stamped_size_bytes(source: Source) -> int:
     return int(source.stamp.partition(":")[0])
 
 
@@ -260,7 +260,7 @@ def _join_short_steps(steps: Iterable[Entry]) -> list[Entry]:
 def split_entry_into_pieces(entry: Entry) -> Iterator[Entry]:
     """A text in parts that are small enough to be about one thing; the first keeps its name."""
     parts: list[str] = []
-    for paragraph in _BREAK.split(clean(entry.text).strip()):
+    for paragraph in _BREAK.split(mask(entry.text).strip()):
         for start in range(0, len(paragraph), _PIECE_CHARACTERS):
             part = paragraph[start : start + _PIECE_CHARACTERS]
             if parts and len(parts[-1]) + len(part) <= _PIECE_CHARACTERS:
@@ -318,7 +318,7 @@ class _Intake:
     """Takes sources in, one after the other."""
 
     def __init__(self, home_dir: str, project_dir: str, exclude: Sequence[str]) -> None:
-        self.memory = hits.memory_of_data(home_dir)
+        self.memory = hits.open_memory(home_dir)
         self._home, self._project = home_dir, project_dir
         self._refused = Refused(home_dir, exclude)
 
@@ -339,11 +339,11 @@ class _Intake:
 
         def remove_rows(connection: sqlite3.Connection) -> None:
             for path in gone:
-                turns.remove_entries(connection, _OF_FILE, (path, glob.escape(path) + "#*"))
+                turns.remove_where(connection, _OF_FILE, (path, glob.escape(path) + "#*"))
                 connection.execute("DELETE FROM facts WHERE name = ?", (f"file:{path}",))
             for (project,) in connection.execute("SELECT project FROM projects").fetchall():
                 if is_excluded_project(project, self._refused.folders):
-                    turns.remove_entries(connection, "project = ?", (project,))
+                    turns.remove_where(connection, "project = ?", (project,))
 
         if gone or self._refused.folders:
             self.memory.run_on_database(remove_rows)
@@ -382,7 +382,7 @@ def _drop_entries_not_in_file(connection: sqlite3.Connection, path: str, refs: s
     asked = f"SELECT ref FROM entries WHERE {_OF_FILE}"  # noqa: S608 - nothing foreign is put in
     for (ref,) in connection.execute(asked, (path, glob.escape(path) + "#*")).fetchall():
         if ref not in refs:
-            turns.remove_entries(connection, "ref = ?", (ref,))
+            turns.remove_where(connection, "ref = ?", (ref,))
 
 
 def _new_session_entries(path: str, start: int, until: float) -> tuple[list[Entry], int, bool]:
@@ -443,7 +443,7 @@ def _note_or_checkpoint_entries(home_dir: str, source: Source) -> Iterator[Entry
         yield Entry(source.path, text, f"{session}/checkpoint", source.changed, CHECKPOINT, project)
 
 
-def _add_missing_vectors(connection: sqlite3.Connection) -> int:
+def _add_missing_vector_batch(connection: sqlite3.Connection) -> int:
     """Vectors for entries that were taken in where there was no table."""
     table = vectors.load_table()
     if table is None:

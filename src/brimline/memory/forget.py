@@ -68,6 +68,6 @@ def _note_forgotten(home_dir: str, asked: forgotten.Asked) -> None:
     if asked.before:
         forgotten.note_forgotten(home_dir, clock.now_s(), {"before": asked.before})
     for name in asked.sessions:
-        transcript = session_record.transcript_and_folder_of_id(name).transcript
+        transcript = session_record.transcript_and_project_of_id(name).transcript
         about = {"session": name, "cursor": fold.cursor_at_end_of_transcript(transcript)}
         forgotten.note_forgotten(home_dir, clock.now_s(), about)

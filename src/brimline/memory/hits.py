@@ -29,15 +29,15 @@ _BYTES_PER_S = 8_000_000
 _FILES = "SELECT name, value FROM facts WHERE name GLOB 'file:*'"
 
 
-def memory_of_data(home_dir: str) -> turns.Memory:
+def open_memory(home_dir: str) -> turns.Memory:
     """The search over all that sessions said, and over what was kept of them."""
     return turns.Memory(stored.search_folder(home_dir), derived=True)
 
 
-def run_on_memory(home_dir: str, task: Callable[[sqlite3.Connection], Any], nothing: Any) -> Any:
+def run_if_memory(home_dir: str, task: Callable[[sqlite3.Connection], Any], nothing: Any) -> Any:
     """What a task finds in the memory; where there is none yet, none is made."""
     is_there = os.path.isdir(stored.search_folder(home_dir))
-    return memory_of_data(home_dir).run_on_database(task) if is_there else nothing
+    return open_memory(home_dir).run_on_database(task) if is_there else nothing
 
 
 def document(hits: Sequence[turns.Hit], query: str, home_dir: str) -> dict[str, Any]:
@@ -118,7 +118,7 @@ def entry_with_neighbours(home_dir: str, key: str) -> dict[str, Any]:
     if match is None:
         raise StoreError(f"{key[:40]!r} is no key of memory: `brimline memory search` shows them")
     number = int(match[1])
-    near = run_on_memory(home_dir, lambda base: turns.entries_around(base, number), [])
+    near = run_if_memory(home_dir, lambda base: turns.entry_and_neighbours(base, number), [])
     if number not in [hit.number for hit in near]:
         raise StoreError(f"there is no entry {key} any more: search for it again")
     return {"key": key, "entries": [hit._asdict() | {"key": f"m{hit.number}"} for hit in near]}
@@ -139,8 +139,8 @@ def reading_progress_if_unfinished(home_dir: str) -> dict[str, int] | None:
 
     None where all were.
     """
-    facts = run_on_memory(home_dir, lambda base: dict(base.execute(_FILES).fetchall()), {})
-    own = list(indexable_session_files(home_dir))
+    facts = run_if_memory(home_dir, lambda base: dict(base.execute(_FILES).fetchall()), {})
+    own = list(unforgotten_session_files(home_dir))
     unread = [path for path in own if facts.get(f"file:{path}", "cut").startswith("cut")]
     if not unread:
         return None
@@ -148,7 +148,7 @@ def reading_progress_if_unfinished(home_dir: str) -> dict[str, int] | None:
     return {"read": len(own) - len(unread), "sessions": len(own), "seconds": seconds}
 
 
-def indexable_session_files(home_dir: str) -> Iterator[str]:
+def unforgotten_session_files(home_dir: str) -> Iterator[str]:
     """The files of sessions that memory reads: not those of subagents, nor forgotten ones."""
     gone = forgotten.forgotten_line_by_session(home_dir)
     for path in find.files_beginning_with():

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from brimline.errors import StateError
 from brimline.fast import io
 from brimline.foreign import flatten
-from brimline.masking import clean
+from brimline.masking import mask
 from brimline.memory import hotindex, textfile
 from brimline.settings import clientsettings
 
@@ -67,14 +67,14 @@ def memory_folder(project_dir: str) -> str:
 def topic_file_names(place: str) -> list[str]:
     """The names of what may be topics, links left out; none where the folder is a link."""
     try:
-        return [name for name in _markdown_names(place) if not os.path.islink(f"{place}/{name}")]
+        return [name for name in _topic_file_names(place) if not os.path.islink(f"{place}/{name}")]
     except StateError:
         return []
 
 
 def read_topics(place: str) -> list[Topic]:
     """Every topic file, by name; what cannot be read is there with its problem."""
-    return [_read_topic(f"{place}/{name}") for name in _markdown_names(place)]
+    return [_read_topic(f"{place}/{name}") for name in _topic_file_names(place)]
 
 
 def add_topic(
@@ -85,7 +85,7 @@ def add_topic(
     Raises:
         StateError: the type is unknown, a part is missing, or it is there already.
     """
-    name, description, text = (_to_one_line(name), _to_one_line(description), clean(text))
+    name, description, text = (_to_one_line(name), _to_one_line(description), mask(text))
     _refuse_unknown_type(kind)
     if name.startswith((".", "/", "~")):
         raise StateError(f"{name!r} is no name for a topic: it looks like a path")
@@ -151,16 +151,16 @@ def edit_topic(
     changed = topic._replace(
         type=kind or topic.type,
         description=_to_one_line(description) if description else topic.description,
-        text=clean(text) if text is not None else topic.text,
+        text=mask(text) if text is not None else topic.text,
     )
-    document = _topic_file_text(_front_matter_of_edited_topic(changed), changed.text)
+    document = _topic_file_text(_edited_front_matter_dict(changed), changed.text)
     if not textfile.replace_if_unchanged(topic.path, before, document):
         raise StateError(f"{topic.path} was changed meanwhile: nothing was written")
     _put_topic_in_index(place, changed)
     return changed
 
 
-def _front_matter_of_edited_topic(topic: Topic) -> dict[str, Any]:
+def _edited_front_matter_dict(topic: Topic) -> dict[str, Any]:
     """The head of a topic with its description and type, which stays nested where it was."""
     front = dict(topic.front) | {"description": topic.description}
     if "type" in front or not isinstance(front.get("metadata"), dict):
@@ -243,7 +243,7 @@ def _find_dead_and_repeated_links(
         linked[target] = linked.get(target) or f"also in line {number} of {index}"
 
 
-def index_text_cut_to_room(place: str, room: int) -> str:
+def index_cut_to_characters(place: str, room: int) -> str:
     """The index as far as there is room, with a mark where it is cut."""
     try:
         raw = textfile.read_beginning_of_file(f"{place}/{INDEX}", hotindex.MOST_BYTES + 1)
@@ -332,7 +332,7 @@ def _find_index_too_long(path: str) -> Iterator[Problem]:
         yield Problem(path, 1, told)
 
 
-def _markdown_names(place: str) -> list[str]:
+def _topic_file_names(place: str) -> list[str]:
     textfile.refuse_linked_folder(place)
     return sorted(name for name in io.list_names(place) if name.endswith(".md") and name != INDEX)
 
@@ -397,4 +397,4 @@ def _topic_file_text(front: dict[str, Any], text: str) -> str:
 
 
 def _to_one_line(text: str) -> str:
-    return clean(flatten(text, len(text)))
+    return mask(flatten(text, len(text)))

@@ -54,7 +54,7 @@ def lines_without_topic(lines: list[str], file: str) -> list[str]:
 
 def split_off_oldest_beyond_limits(lines: list[str], own: str) -> tuple[list[str], list[list[str]]]:
     """The lines that fit, and the oldest entries, which do not; the line of one topic stays."""
-    if len(lines) <= MOST_LINES and count_line_bytes_plus_crlf(lines) <= MOST_BYTES:
+    if len(lines) <= MOST_LINES and total_line_bytes_with_crlf(lines) <= MOST_BYTES:
         return lines, []
     blocks = _group_lines_that_move_together(lines, own)
     if not any(file_linked_by_line(block.lines[0]) == ARCHIVE for block in blocks):
@@ -67,7 +67,7 @@ def split_off_oldest_beyond_limits(lines: list[str], own: str) -> tuple[list[str
 def _positions_of_blocks_to_move(blocks: list[_Block]) -> set[int]:
     """The places of the oldest blocks without which the rest fits."""
     count = sum(len(block.lines) for block in blocks)
-    taken = sum(count_line_bytes_plus_crlf(block.lines) for block in blocks)
+    taken = sum(total_line_bytes_with_crlf(block.lines) for block in blocks)
     moved = set[int]()
     for at in sorted(range(len(blocks)), key=lambda at: (blocks[at].rank, -at)):
         if (count <= MOST_LINES and taken <= MOST_BYTES) or blocks[at].rank == _STAYS:
@@ -75,20 +75,20 @@ def _positions_of_blocks_to_move(blocks: list[_Block]) -> set[int]:
         moved.add(at)
         count, taken = (
             count - len(blocks[at].lines),
-            taken - count_line_bytes_plus_crlf(blocks[at].lines),
+            taken - total_line_bytes_with_crlf(blocks[at].lines),
         )
     return moved
 
 
 def archive_with_moved(lines: list[str], moved: list[list[str]]) -> list[str]:
     """The archive with entries of the index before its own, those that it has already once."""
-    fresh = [entry for entry in moved if _join_lines(entry) not in _join_lines(lines)]
+    fresh = [entry for entry in moved if _join_to_text(entry) not in _join_to_text(lines)]
     head = lines.index("---", 1) + 1 if lines[:1] == ["---"] and "---" in lines[1:] else 0
     first = head + _index_of_first_entry(lines[head:])
     return [*lines[:first], *itertools.chain(*fresh), *lines[first:]]
 
 
-def count_line_bytes_plus_crlf(lines: list[str]) -> int:
+def total_line_bytes_with_crlf(lines: list[str]) -> int:
     """How many bytes the lines take at most: the end of one may take two."""
     return sum(len(line.encode("utf-8", "surrogateescape")) + 2 for line in lines)
 
@@ -112,7 +112,7 @@ def _group_lines_that_move_together(lines: list[str], own: str) -> list[_Block]:
     return blocks
 
 
-def _join_lines(lines: list[str]) -> str:
+def _join_to_text(lines: list[str]) -> str:
     return "\n".join(["", *lines, ""])
 
 

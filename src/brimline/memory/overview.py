@@ -52,7 +52,7 @@ def status_document(home_dir: str, folder: str) -> dict[str, Any]:
         "entries": {},
         "sessions": 0,
     }
-    document |= hits.run_on_memory(home_dir, entry_and_session_counts, {})
+    document |= hits.run_if_memory(home_dir, entry_counts_by_source, {})
     return document | {"vectors": vectors.load_table() is not None}
 
 
@@ -70,7 +70,7 @@ def status_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def entry_and_session_counts(connection: sqlite3.Connection) -> dict[str, Any]:
+def entry_counts_by_source(connection: sqlite3.Connection) -> dict[str, Any]:
     """Entries by their source, and the sessions that they are of."""
     kinds = "SELECT source, count(*) FROM entries GROUP BY source ORDER BY 2 DESC"
     of_sessions = "SELECT count(DISTINCT session) FROM entries WHERE session NOT GLOB '*/*'"

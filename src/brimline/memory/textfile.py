@@ -123,7 +123,7 @@ def replace_if_unchanged(path: str, before: bytes, text: str) -> bool:
 @contextlib.contextmanager
 def _hold_folder_lock(place: str) -> Iterator[None]:
     """Let one process of ours at a time compare and replace; it ends with the process."""
-    lock = f"{paths.home()}/memory/{paths.path_fingerprint(place)}.lock"
+    lock = f"{paths.data_dir()}/memory/{paths.path_fingerprint(place)}.lock"
     io.create_exclusively(lock, b"")
     with open(lock, "rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)

@@ -20,7 +20,7 @@ _SESSIONS = "SELECT session, max(project), max(at) FROM entries GROUP BY session
 
 def sessions(home: str) -> Iterator[tuple[str, str, float]]:
     """Those that entries are from."""
-    rows = hits.run_on_memory(home, lambda base: base.execute(_SESSIONS).fetchall(), [])
+    rows = hits.run_if_memory(home, lambda base: base.execute(_SESSIONS).fetchall(), [])
     for group, project, at in rows:
         if not group.startswith("/"):  # a topic
             yield group.partition("/")[0], project, at
@@ -29,7 +29,7 @@ def sessions(home: str) -> Iterator[tuple[str, str, float]]:
 def forget(home: str, asked: Asked, *, dry_run: bool) -> dict[str, int]:
     """Delete entries of the search."""
     work = _count_entries if dry_run else _delete_entries
-    return {"entries": hits.run_on_memory(home, lambda base: work(base, asked), 0)}
+    return {"entries": hits.run_if_memory(home, lambda base: work(base, asked), 0)}
 
 
 def _count_entries(connection: sqlite3.Connection, asked: Asked) -> int:
@@ -44,7 +44,7 @@ def _delete_entries(connection: sqlite3.Connection, asked: Asked) -> int:
     for name in asked.sessions:
         cursors = "DELETE FROM facts WHERE name GLOB 'file:*' AND instr(name, ?)"
         connection.execute(cursors, (name,))
-    return sum(turns.remove_entries(connection, how, values) for how, values in _sql_clauses(asked))
+    return sum(turns.remove_where(connection, how, values) for how, values in _sql_clauses(asked))
 
 
 def _sql_clauses(asked: Asked) -> Iterator[tuple[str, tuple[Any, ...]]]:

@@ -67,7 +67,7 @@ def store_cold_and_answer(
         return {"pass": "a summary was asked for"}, 0
     conversation = read_conversation(request["messages"])
     results, inputs = _calls_to_move(conversation, values["offload.never"])
-    largest = _sum_result_and_input_tokens(conversation, results, inputs)
+    largest = _sum_movable_tokens(conversation, results, inputs)
     least = share * conversation.tokens - conversation.thinking_tokens
     too_little = f"too little to let go of: {largest:,.0f} of {conversation.tokens:,.0f} tokens"
     too_little += f", less than {share:.0%} (compaction.inside)"
@@ -84,11 +84,11 @@ def store_cold_and_answer(
     return mover.moved._asdict(), mover.freed_tokens + conversation.thinking_tokens
 
 
-def _sum_result_and_input_tokens(
+def _sum_movable_tokens(
     conversation: Conversation, results: list[Call], inputs: list[Call]
 ) -> float:
     """The tokens of some calls' results and of some calls' inputs."""
-    result_tokens = sum(_result_tokens(conversation.texts[call.id]) for call in results)
+    result_tokens = sum(_result_text_tokens(conversation.texts[call.id]) for call in results)
     return result_tokens + sum(_input_tokens(conversation.inputs[call.id]) for call in inputs)
 
 
@@ -100,11 +100,11 @@ def _calls_to_move(conversation: Conversation, never: list[str]) -> tuple[list[C
     calls, inputs = list(conversation.calls.values()), conversation.inputs
 
     def can_move(call: Call) -> bool:
-        return call.has_image or not judge.is_on_users_list(never, call.tool, inputs[call.id])
+        return call.has_image or not judge.does_call_match_any(never, call.tool, inputs[call.id])
 
     aged = enumerate(calls)
     long = [call for at, call in aged if cold.has_cold_input(inputs[call.id], len(calls) - at)]
-    return [*filter(can_move, cold.calls_with_cold_results(calls))], [*filter(can_move, long)]
+    return [*filter(can_move, cold.select_cold_result_calls(calls))], [*filter(can_move, long)]
 
 
 def read_conversation(messages: list[dict[str, Any]]) -> Conversation:
@@ -137,7 +137,7 @@ def _add_call(found: Conversation, use: dict[str, Any]) -> None:
 
 def _add_result(found: Conversation, result: dict[str, Any]) -> None:
     text, is_error = result["text"], bool(result.get("isError"))
-    found.tokens += _result_tokens(text) + _RESULT_TOKENS
+    found.tokens += _result_text_tokens(text) + _RESULT_TOKENS
     call = found.calls.get(result["tool_use_id"])
     if call is None:
         return
@@ -175,7 +175,7 @@ class _Mover:
         line = stub.build_line(call.tool, call.subject, size, key, note)
         if len(line) < len(text) or image:
             self.moved.results[call.id], self.moved.keys[call.id] = line, key
-            self.freed_tokens += _result_tokens(text) - _result_tokens(line)
+            self.freed_tokens += _result_text_tokens(text) - _result_text_tokens(line)
 
     def move_input(self, call: Call, arguments: dict[str, Any]) -> None:
         """An input with its long strings cut, where it is stored as a whole."""
@@ -197,7 +197,7 @@ class _Mover:
         Any program can print one, with the key of something else: what is stored has to be of the
         same tool and subject, or the result counts as its own.
         """
-        preview = stub.parse_reference(text) if text.startswith(stub.BEGINNINGS) else None
+        preview = stub.first_reference_in(text) if text.startswith(stub.BEGINNINGS) else None
         if preview is None:
             return None
         about = contents.read_sidecar(self.home_dir, preview.key)
@@ -240,7 +240,7 @@ def _first_image_base64_in(value: Any) -> str:
     return data if isinstance(data, str) else _first_image_base64_in(value.get("content"))
 
 
-def _result_tokens(text: str) -> float:
+def _result_text_tokens(text: str) -> float:
     return len(text) / _PER_RESULT_TOKEN
 
 

@@ -50,7 +50,7 @@ def respond(request: dict[str, Any], home_dir: str) -> dict[str, Any]:
     path = next(iter(find.files_beginning_with(f"{session}.jsonl")), None)
     with output.temporary_terminal_columns(request["columns"]):
         if path is None:
-            return {"rows": _rows_of_plain_text(output.wrapped_text(wording.status_sentence(None)))}
+            return {"rows": _rows_of_text_lines(output.wrapped_text(wording.status_sentence(None)))}
         return _draw_session(path, SessionState(home_dir, session), request, home_dir)
 
 
@@ -61,7 +61,7 @@ def _draw_session(
     scan, context = _scan_session_file(path)
     now = reading.measure_session(path, state, settings, requests=reading.HISTORY_REQUESTS)
     pairs = _occupancy_pairs(now) + _savings_compaction_pairs(state.session_id, path, home_dir, now)
-    head, tokens = _rows_of_plain_text(output.name_value_text(pairs)), _request_tokens(scan, now)
+    head, tokens = _rows_of_text_lines(output.name_value_text(pairs)), _request_tokens(scan, now)
     report = composition_text.composition_document(context.close().composed)
     is_compacted = now.occupancy_tokens is None
     if is_compacted:  # what the file tells may be from before that
@@ -174,14 +174,14 @@ def _draw_chart(
     else:
         edge = f"{wording.short_token_count_text(brim):>{_LABEL - 1}} {'┄' * columns}"
         top, rows = brim, [[("How it filled", "bold")], [(edge, "dim")]]
-    colours = [_tier_colour(value, now, settings) for value in cells]
+    colours = [_colour_for_tokens(value, now, settings) for value in cells]
     if now.tier is not None:  # what came since the last request may have lifted its tier
         last = wording.tier_colour(now.tier, now.tier_count)
         colours[-wide:] = [last] * wide
     height = min(_MOST_ROWS, max(_LEAST_ROWS, size[1] - len(rows) - 1))
     rows += [
         [(_axis_label_of_row(at, height, top), "dim"), *_split_bars_by_colour(line, colours)]
-        for at, line in enumerate(output.bar_chart_rows(cells, top, height))
+        for at, line in enumerate(output.vertical_bar_rows(cells, top, height))
     ]
     return [*rows, [(f"{'':{_LABEL}}{_axis_of_request_numbers(len(tokens), len(cells))}", "dim")]]
 
@@ -206,7 +206,7 @@ def _axis_of_request_numbers(count: int, cells: int) -> str:
     return "1" if count == 1 else f"1{last:>{max(cells - 1, len(last) + 1)}}"
 
 
-def _tier_colour(tokens: int, now: reading.Reading, settings: policy.Policy) -> str:
+def _colour_for_tokens(tokens: int, now: reading.Reading, settings: policy.Policy) -> str:
     """Return the colour of the tier that a request of this size is in."""
     at = reading.Reading(now.window, now.compaction, now.known_model)
     at.occupancy_tokens = at.projected_tokens = tokens
@@ -232,7 +232,7 @@ def _rows_of_context_parts(report: dict[str, Any], room: int) -> list[Row]:
     _merge_last_parts(parts, tools, max(_LEAST_PARTS, room) - 1)
     shown = report | {"parts": parts, "tool_results_by_tool": tools}
     title: Row = [(f"What the {report['occupancy_tokens']:,} tokens are", "bold")]
-    return [title, *_rows_of_plain_text("\n".join(composition_text.part_lines(shown)))]
+    return [title, *_rows_of_text_lines("\n".join(composition_text.part_lines(shown)))]
 
 
 def _merge_last_parts(parts: list[dict[str, Any]], tools: list[dict[str, Any]], rows: int) -> None:
@@ -246,5 +246,5 @@ def _merge_last_parts(parts: list[dict[str, Any]], tools: list[dict[str, Any]], 
         parts.append({"kind": "", "name": name, "tokens": sum(part["tokens"] for part in hidden)})
 
 
-def _rows_of_plain_text(text: str) -> list[Row]:
+def _rows_of_text_lines(text: str) -> list[Row]:
     return [[(output.without_control_characters(line), "")] for line in text.split("\n")]

@@ -48,7 +48,7 @@ def main(name: str, installed_home: str = "") -> None:
     """
     begun, home_dir = time.monotonic(), None
     try:
-        home_dir = paths.home(installed_home or None)
+        home_dir = paths.data_dir(installed_home or None)
         answer = respond(name, io.read_descriptor(0, _STDIN_LIMIT_BYTES), home_dir, begun)
     except BaseException as error:  # noqa: BLE001 - the client makes its own summary then
         answer = {"pass": f"{type(error).__name__}: {error}"[:300]}
@@ -128,7 +128,7 @@ def _save_checkpoint(home_dir: str, request: dict[str, Any], values: dict[str, A
     try:
         if fold.fold_new_rows(record, transcript, most_bytes=_MOST_BYTES):
             ledger.save(home_dir, record)
-        checkpoint.save_and_read_back(
+        checkpoint.save_verified_document(
             home_dir,
             notes.merge_notes_into_ledger(home_dir, record),
             trigger=request["trigger"],
@@ -159,6 +159,6 @@ def _log_failure(home_dir: str | None, error: BaseException) -> None:
     try:
         from brimline.state import logs
 
-        logs.record_failure(home_dir or paths.home(), "mod", error, "")
+        logs.record_failure(home_dir or paths.data_dir(), "mod", error, "")
     except BaseException:  # noqa: BLE001, S110 - there is nobody left to tell
         pass

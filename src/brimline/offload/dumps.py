@@ -45,7 +45,7 @@ def _describe_json(values: list[Any], rest: str, budget: int) -> str:
         rows.append(f"…then {len(rest):,} characters: {_quote_beginning(rest)}")
     left = budget - sum(len(row) + 1 for row in rows)
     mentions = "Names in it:"
-    named = names.find_names_not_shown(enumerate(_prose_in_json(value)), "\n".join(rows))
+    named = names.find_names_not_shown(enumerate(_json_prose_strings(value)), "\n".join(rows))
     chosen = names.choose_names_that_fit(named, left - len(mentions), names.NUMBER)
     if chosen:
         rows.append(" ".join([mentions, *[name.text for name in chosen]]))
@@ -98,7 +98,7 @@ def _quote_beginning(text: str) -> str:
     return f'"{short}"' if len(text) <= most else f'"{short[:most]}…{len(text)}"'
 
 
-def _prose_in_json(value: Any) -> list[str]:
+def _json_prose_strings(value: Any) -> list[str]:
     """Every text in a document that somebody may have written, in order."""
     texts, pending, room = [], [value], _NAMED_CHARACTERS
     while pending and room > 0:

@@ -79,7 +79,7 @@ def user_prompt_submit(turn: Turn) -> Decision | None:
         return None
     from brimline.offload import pinning
 
-    return pinning.obey_directives_in_prompt(turn)
+    return pinning.decision_obeying_directives(turn)
 
 
 def pre_compact(turn: Turn) -> None:

@@ -88,14 +88,14 @@ class _Arrival:
         # A command's output is whole, or in the file that the client keeps it in.
         case.is_cut = result.was_persisted
         if event.tool != "Bash":
-            case.is_cut |= len(result.text) > clienttools.most_characters_shown(event.tool)
+            case.is_cut |= len(result.text) > clienttools.characters_shown_whole(event.tool)
         # How many characters the client shows of the result by itself.
         self.client_shown = clienttools.PERSISTED_CHARACTERS if case.is_cut else len(result.text)
         agent = str(event.agent_id or "")
         self.call = repeat_fingerprint(turn, agent, event.tool, event.tool_input, case.files)
         main = case.line.main if case.line else None
         pattern = main.pattern if main else judge.pattern_for_learning(event.tool, result.subject)
-        self.learned_as = _hash_project_and_call(turn.project, event.tool, pattern)
+        self.learned_as = _project_and_call_hashes(turn.project, event.tool, pattern)
         only_reads = case.line.only_reads if case.line else event.tool in clienttools.LOOKING_UP
         self.may_repeat = only_reads and not case.is_cut
 
@@ -253,7 +253,7 @@ def _append_learned_event(
     json.append_line(f"{home_dir}/{LEARNED}", line)
 
 
-def _hash_project_and_call(project: str | None, tool: str, pattern: str) -> _Call:
+def _project_and_call_hashes(project: str | None, tool: str, pattern: str) -> _Call:
     """Return what experience with a call is kept under: its project; its tool and pattern."""
     texts = json.dumps(project), json.dumps([tool, pattern])
     project_hash, call_hash = [put.sha256(text.encode())[: 2 * _DIGITS] for text in texts]
@@ -331,6 +331,6 @@ def _note_recall(turn: Turn, result: ToolResult) -> None:
         looks.note_recalled_lines(turn, key, lines)
         tool = str(meta.get("tool") or "")
         pattern = judge.pattern_for_learning(tool, meta.get("source"))
-        call = _hash_project_and_call(turn.project, tool, pattern)
+        call = _project_and_call_hashes(turn.project, tool, pattern)
         _append_learned_event(turn.home, _RECALL, call, size, key)
         turn.spool_event("Recalled", tool=tool, key=key, shown=size)

@@ -75,16 +75,16 @@ def reason_to_stay(case: Case, rules: Rules, was_edited: Callable[[str], bool]) 
     Is it ours, do the user's lists name it, is it small, or is there another reason?
     """
     looks_ours = case.text.startswith(stub.BEGINNINGS[0])
-    if looks_ours and stub.parse_reference(case.text.partition("\n")[0]):
+    if looks_ours and stub.first_reference_in(case.text.partition("\n")[0]):
         return OURS  # a program may print what looks like a reference, but for its form
     if recalls_asked_by_call(case.tool, case.arguments) is not None:
         return OURS
     if not _may_tool_be_previewed(case):
         return OTHER_TOOL
-    if rules.never and is_on_users_list(rules.never, case.tool, case.arguments, case.line):
+    if rules.never and does_call_match_any(rules.never, case.tool, case.arguments, case.line):
         return NEVER
     if rules.always:
-        case.is_listed = is_on_users_list(rules.always, case.tool, case.arguments, case.line)
+        case.is_listed = does_call_match_any(rules.always, case.tool, case.arguments, case.line)
     least_bytes = rules.read_bytes
     if case.is_listed or case.was_read or case.is_bulk:
         least_bytes = min(rules.inline_bytes, rules.read_bytes)
@@ -101,7 +101,7 @@ def _may_tool_be_previewed(case: Case) -> bool:
     return case.tool in clienttools.ANSWERING or case.tool.startswith(clienttools.MCP_PREFIX)
 
 
-def is_on_users_list(
+def does_call_match_any(
     patterns: Sequence[str], tool: str, arguments: Mapping[str, Any], line: Line | None = None
 ) -> bool:
     """Tell whether a list of the user's holds the tool, the file or a command of a call."""
@@ -112,17 +112,18 @@ def is_on_users_list(
     for each in line.commands:
         commands += [each.words, each.own, (each.program, *each.own[1:])]
     return any(
-        _does_any_text_match(pattern, texts) or _does_command_begin(pattern.split(), commands)
+        _does_pattern_match_any(pattern, texts)
+        or _does_any_command_begin(pattern.split(), commands)
         for pattern in patterns
     )
 
 
-def _does_any_text_match(pattern: str, texts: list[str]) -> bool:
+def _does_pattern_match_any(pattern: str, texts: list[str]) -> bool:
     forms = (pattern, f"*/{pattern}")
     return any(text and fnmatch.fnmatchcase(text, form) for text in texts for form in forms)
 
 
-def _does_command_begin(wanted: list[str], commands: list[tuple[str, ...]]) -> bool:
+def _does_any_command_begin(wanted: list[str], commands: list[tuple[str, ...]]) -> bool:
     """Tell whether a command begins with such words."""
     return bool(wanted) and any(
         len(words) >= len(wanted) and all(map(fnmatch.fnmatchcase, words, wanted))

@@ -122,7 +122,7 @@ def contents_recalled_by_call(
     """
     from brimline.store import contents
 
-    is_cut = result.was_persisted or len(result.text) > clienttools.most_characters_shown(tool)
+    is_cut = result.was_persisted or len(result.text) > clienttools.characters_shown_whole(tool)
     header, _, rest = result.text.partition("\n")
     text = rest if header.startswith(RECALL_HEADER) else result.text
     shown = text[: clienttools.BEGINNING_CHARACTERS if is_cut else None]
@@ -135,11 +135,11 @@ def contents_recalled_by_call(
             raw = contents.read_content(home_dir, key, touch=False) if is_compared else b""
         except (BrimlineError, OSError):
             continue  # not a key, or no longer there
-        lines = _shown_line_range(raw.decode("utf-8", "replace"), shown, wanted) if raw else None
+        lines = _recalled_line_range(raw.decode("utf-8", "replace"), shown, wanted) if raw else None
         yield key, meta, len(shown.encode("utf-8", "replace")), lines
 
 
-def _shown_line_range(content: str, shown: str, wanted: str) -> tuple[int, int] | None:
+def _recalled_line_range(content: str, shown: str, wanted: str) -> tuple[int, int] | None:
     """The first and last line of stored content that a text shows without a gap; None for none.
 
     Only the content itself counts: whatever else a command printed shows nothing of it. Blank lines
@@ -254,7 +254,7 @@ class _Answer(NamedTuple):
 
     def shown_reference(self) -> stub.Stub | None:
         """The reference that it shows, if it does."""
-        return stub.parse_reference(self.head) if self.head.startswith(stub.BEGINNINGS) else None
+        return stub.first_reference_in(self.head) if self.head.startswith(stub.BEGINNINGS) else None
 
 
 def _read_answered_calls(path: str) -> Iterator[_Answer]:

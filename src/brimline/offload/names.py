@@ -178,7 +178,7 @@ def alarm_level_of_line(line: str) -> int:
     return 1 if _WARNING_IN_LOWER_CASE.search(lowered) else 0
 
 
-def alarming_lines_between(text: str, start: int, end: int, number: int) -> dict[int, str]:
+def alarming_lines_by_number(text: str, start: int, end: int, number: int) -> dict[int, str]:
     """Lines between two offsets that hold an alarming word, by their numbers from `number` on."""
     # As bytes: there, lower case keeps every offset and takes a fraction of the time.
     raw = text.encode(*_ANY_TEXT)

@@ -25,9 +25,9 @@ _LOOK_BACK_BYTES = 32 << 20
 _OWN_ANSWER = "[brimline recall"
 
 
-def obey_directives_in_prompt(turn: Turn) -> Decision | None:
+def decision_obeying_directives(turn: Turn) -> Decision | None:
     """Do what the directives in a prompt say, and tell the person."""
-    directives = pins.parse_directives(turn.event.prompt)
+    directives = pins.directives_in_text(turn.event.prompt)
     notes = tuple([obey_directive(directive, turn) for directive in directives])
     return Decision(person_notes=notes) if notes else None
 
@@ -70,8 +70,8 @@ def pin_results_of_open_ranges(state: SessionState, home_dir: str) -> None:
     What a directive names is in the store from the moment it came. After the compaction it is no
     longer in sight, and a session may end without the word that closes its range.
     """
-    _pin_each_result(
-        home_dir, pins.pins_asked_in_conversation(_read_noted_directives(state)).gathered
+    _pin_each_silently(
+        home_dir, pins.match_directives_to_results(_read_directives_and_results(state)).gathered
     )
 
 
@@ -85,7 +85,7 @@ def _key_of_result_or_store_it(text: str, sessions: set[str | None], turn: Turn)
     home_dir = turn.home
     if text.startswith(_OWN_ANSWER):
         return _key_in_recall_header(text, home_dir)
-    reference = stub.parse_reference(text[:1_000]) if "sha256:" in text[:1_000] else None
+    reference = stub.first_reference_in(text[:1_000]) if "sha256:" in text[:1_000] else None
     if reference:
         storing = contents.sessions_by_key(home_dir).get(reference.key, {})
         if not sessions.isdisjoint(storing):
@@ -124,20 +124,20 @@ def _note_directive_and_tell(directive: pins.Directive, state: SessionState, hom
 
 def _pin_what_directives_want_and_count(state: SessionState, home_dir: str) -> int:
     """Pin what the noted directives mean by now; returns how many results that are."""
-    resolved = pins.pins_asked_in_conversation(_read_noted_directives(state))
-    _pin_each_result(home_dir, resolved.wanted)
+    resolved = pins.match_directives_to_results(_read_directives_and_results(state))
+    _pin_each_silently(home_dir, resolved.wanted)
     if not resolved.waits:
         io.remove(f"{state.folder}/{PINS_WAIT}")
     return len(resolved.wanted)
 
 
-def _read_noted_directives(state: SessionState) -> list[pins.Directive | pins.Result]:
+def _read_directives_and_results(state: SessionState) -> list[pins.Directive | pins.Result]:
     raw = io.read_file(f"{state.folder}/{PINS_WAIT}").decode("utf-8", "replace")
     notes = [note for line in raw.split("\n") for note in json.parse_all_on_line(line)]
     return [pins.Result(note["key"]) if "key" in note else pins.Directive(**note) for note in notes]
 
 
-def _pin_each_result(home_dir: str, wanted: dict[str, pins.Directive]) -> None:
+def _pin_each_silently(home_dir: str, wanted: dict[str, pins.Directive]) -> None:
     for key, directive in wanted.items():
         _pin_and_say_what_was_done(home_dir, key, directive)
 

@@ -70,7 +70,7 @@ def make_preview(case: Case, subject: str) -> str:
     hint = _LONG_LINES if is_long else ""
     budget = _JSON_CHARACTERS if kind == kinds.JSON else _LEAST_CHARACTERS
     # Where the client would show 2,000 characters, more than that would make matters worse.
-    if kind in (kinds.CODE, kinds.PROSE) and len(text) <= clienttools.most_characters_shown(
+    if kind in (kinds.CODE, kinds.PROSE) and len(text) <= clienttools.characters_shown_whole(
         case.tool
     ):
         budget = max(budget, min(_MOST_CHARACTERS, int(_SHARE * len(text))))
@@ -148,7 +148,7 @@ def _pick_lines_give_names(
             break
     shown = "\n".join([subject, *source.picks.values()])
     named = names.find_names_not_shown(source.unseen.items(), shown)
-    named = named if share else _fill_room_with_lines(source, named)
+    named = named if share else _add_lines_give_names(source, named)
     return names.choose_names_that_fit(named, source.left)
 
 
@@ -171,7 +171,7 @@ def _pick_alarming_lines(source: Excerpt, limit: int) -> None:
             break
 
 
-def _fill_room_with_lines(source: Excerpt, named: list[names.Name]) -> list[names.Name]:
+def _add_lines_give_names(source: Excerpt, named: list[names.Name]) -> list[names.Name]:
     """Use room that better names leave for more lines, from both ends; the names that are left."""
     named = [name for name in named if name.rank < names.WORD]
     reserved = sum(len(name.text) + 1 for name in named if name.rank <= names.PATH)
@@ -258,6 +258,6 @@ def _sample_lines_of_huge_text(text: str, total: int) -> tuple[list[str], list[i
     # A last line that is longer than all that is looked at is looked at from its beginning.
     tail_start = tail_start or max(head_end, text.rfind("\n", 0, end) + 1)
     tail = text[tail_start:end].split("\n") if tail_start < end else []
-    between = names.alarming_lines_between(text, head_end, tail_start, len(head))
+    between = names.alarming_lines_by_number(text, head_end, tail_start, len(head))
     numbers = [*range(len(head)), *between, *range(total - len(tail), total)]
     return [*head, *between.values(), *tail], numbers

@@ -85,7 +85,7 @@ class Source(NamedTuple):
         return self.client_note == _EXCLUDED
 
     @property
-    def is_path_bound(self) -> bool:
+    def is_for_some_files(self) -> bool:
         """Whether it depends on the file at hand."""
         return self.level == CHILD or bool(self.patterns)
 
@@ -136,10 +136,10 @@ def gather_instruction_files(
     walk = _Walk(os.path.realpath(project_dir), active_path, folders is not None, most_characters)
     walk.add_organisation_files(organisation_file)
     walk.add_user_files()
-    for parent in _folders_above(walk.project):
+    for parent in _parent_folders(walk.project):
         walk.add_folder(parent, PARENT)
     walk.add_folder(walk.project, PROJECT)
-    way = _folders_above(f"{walk.active}/x")
+    way = _parent_folders(f"{walk.active}/x")
     inside = {each for each in way if is_within(each, walk.project) and os.path.isdir(each)}
     for each in sorted({*inside, *(folders or ())} - {walk.project}):
         walk.add_folder(each, CHILD)
@@ -183,7 +183,7 @@ class _Walk:
         self.home = resolved_home()
         self.sources: list[Source] = []
         self.problems: list[Problem] = []
-        around = [project, *reversed(_folders_above(project))]
+        around = [project, *reversed(_parent_folders(project))]
         self.top = next((each for each in around if os.path.lexists(f"{each}/.git")), project)
         self.boundary = project if is_within(self.home, self.top) else self.top
         self._seen: set[str] = set()
@@ -191,7 +191,7 @@ class _Walk:
 
     def add_organisation_files(self, configured: str | None) -> None:
         """What the client knows as managed, then the file the user named."""
-        settings = clientsettings.settings_files(self.project)["managed"]
+        settings = clientsettings.path_by_scope(self.project)["managed"]
         folder = os.path.dirname(settings)
         template = Source("", ORGANISATION, "your organisation put it on this machine", AT_START)
         self.add_file(f"{folder}/{CLAUDE}", template, folder)
@@ -398,7 +398,7 @@ def _items_of_leading_list(rows: list[str]) -> list[str]:
     return [row.strip()[1:].partition(" #")[0] for row in below if row.lstrip()[0] == "-"]
 
 
-def _folders_above(folder: str) -> list[str]:
+def _parent_folders(folder: str) -> list[str]:
     """The folders above one, outermost first, without the root of the file system."""
     return [str(each) for each in reversed(Path(folder).parents)][1:]
 

@@ -22,11 +22,11 @@ def session_start(turn: Turn) -> Decision | None:
 
     named = turn.values["rules.organisation_file"]
     files = cascade.gather_instruction_files(turn.project, organisation_file=named)
-    rules = marked.marked_rules_for_card(files)
+    rules = marked.card_rows_of_marked_rules(files)
     if rules != turn.policy.marked:
         turn.set_marked_rules_and_compile(rules)
     if turn.event.source not in ("startup", "clear", "compact"):
         return None
     room = min(_MOST_CHARACTERS, turn.characters_left_for_notes() - 2)
-    text = marked.full_text_client_never_loads(files, room)
+    text = marked.text_of_files_only_we_load(files, room)
     return Decision(model_notes=(text,)) if text else None

@@ -69,7 +69,7 @@ def survey_project_files(project_dir: str) -> Survey:
     return seen
 
 
-def rules_in_file(source: Source) -> Iterator[Rule]:
+def all_rules_in_file(source: Source) -> Iterator[Rule]:
     """What a file says, in its order."""
     for line, inline in _paragraphs(source):
         text = " ".join(inline.content.split())
@@ -117,7 +117,7 @@ def _find_missing(sources: Iterable[Source], files: Cascade, walked: Survey) -> 
     """Files that are named by links and in code spans and are nowhere where they could be."""
     for source in sources:
         folder = os.path.dirname(os.path.realpath(source.path))
-        for line, written, is_link in _paths_mentioned_in(source):
+        for line, written, is_link in _paths_named_in_file(source):
             homes = (folder,) if is_link else (folder, files.folder, files.boundary)
             inside = _possible_targets_in_project(homes, written, files.boundary)
             is_there = any(map(os.path.lexists, inside))
@@ -131,7 +131,7 @@ def _possible_targets_in_project(homes: Iterable[str], written: str, boundary: s
     return [place for place in places if is_within(place, boundary)]
 
 
-def _paths_mentioned_in(source: Source) -> Iterator[tuple[int, str, bool]]:
+def _paths_named_in_file(source: Source) -> Iterator[tuple[int, str, bool]]:
     """Line, text and kind of what surely is the path of a file in the project."""
     for line, inline in _paragraphs(source):
         for child in inline.children or ():
@@ -161,7 +161,7 @@ def _find_repeats(sources: Sequence[Source]) -> Iterator[Problem]:
                 text = f"says the same as {short_path(first.path)}"
                 yield Problem("duplicate", source.path, None, text)
             continue
-        for rule in rules_in_file(source):
+        for rule in all_rules_in_file(source):
             other, where = said.setdefault(rule.hash_of_words, (rule, source))
             long_enough = len(rule.text.split()) >= _LEAST_REPEATED_WORDS
             if other.path != rule.path and long_enough and _can_both_be_loaded(where, source):

@@ -102,7 +102,7 @@ def explanation_document(gathered: Cascade, path: str, estimate: Estimate) -> di
                 "text": rule.text,
                 "marked": bool(marked.MARK.search(rule.text)),
             }
-            for rule in ([] if file["same_as"] else lint.rules_in_file(source))
+            for rule in ([] if file["same_as"] else lint.all_rules_in_file(source))
         ]
     return made
 

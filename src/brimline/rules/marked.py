@@ -54,10 +54,10 @@ class Rule(NamedTuple):
 def read_marked_rules(project_dir: str, organisation_file: str | None) -> list[list[str]]:
     """The marked rules of a project, read from its files now."""
     files = cascade.gather_instruction_files(project_dir, organisation_file=organisation_file)
-    return marked_rules_for_card(files)
+    return card_rows_of_marked_rules(files)
 
 
-def marked_rules_for_card(files: Cascade) -> list[list[str]]:
+def card_rows_of_marked_rules(files: Cascade) -> list[list[str]]:
     """The marked rules as the card shows them: the file's name and the text of each.
 
     In the order of the cascade, each once, within bounds; where some had no room the last entry,
@@ -180,7 +180,7 @@ def _is_table_or_import(line: Line) -> bool:
     return line.text.lstrip().startswith(("|", "@"))
 
 
-def full_text_client_never_loads(files: Cascade, room: int) -> str:
+def text_of_files_only_we_load(files: Cascade, room: int) -> str:
     """The organisation's file and the user's own for this project, or an empty text.
 
     A text that the client loads from elsewhere is not repeated. The same files give the same bytes.
@@ -213,9 +213,11 @@ def text_of_all_files(
     stable part has the same bytes for every file.
     """
     kept = files_with_distinct_text(sources)
-    dynamic = [source for source in kept if source.is_path_bound]
+    dynamic = [source for source in kept if source.is_for_some_files]
     reserve = min(FILE_CHARACTERS, total // 3) if has_file or dynamic else 0
-    first = _text_of_files([source for source in kept if not source.is_path_bound], total - reserve)
+    first = _text_of_files(
+        [source for source in kept if not source.is_for_some_files], total - reserve
+    )
     head = (first + "\n" if first else "") + BOUNDARY + "\n\n"
     second = _text_of_files(dynamic, total - len(head))
     return head + second if second else first

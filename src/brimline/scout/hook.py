@@ -25,7 +25,7 @@ def pre_tool_use(turn: Turn) -> Decision | None:
     if decision and decision.permission:
         turn.spool_event("Blocked", blocked=True, tool=event.tool, subject="a read")
         fields = {"kind": "block", "subject": f"a read by {event.tool}", "reason": "scout"}
-        turn.attempt("audit", logs.record_in_audit, turn.home, turn.state.session_id, {}, fields)
+        turn.attempt("audit", logs.audit_notice, turn.home, turn.state.session_id, {}, fields)
     elif decision:
         turn.spool_event("Advised", tool=event.tool)
     return decision

@@ -36,7 +36,7 @@ _NAME = 2.0
 _COUNTS = "SELECT (SELECT count(*) FROM entries), count(*) FROM turns WHERE turns MATCH ?"
 
 
-def hits_above_floor(
+def keys_above_floor(
     connection: sqlite3.Connection, query: str, words: Sequence[str], texts: Mapping[int, str]
 ) -> list[int]:
     """Those of the candidates that are hits; none where the question is about something else.

@@ -22,7 +22,7 @@ def related_words(connection: sqlite3.Connection, table: Table, asked: Sequence[
     with contextlib.closing(sqlite3.connect(":memory:")) as base:
         base.execute(f"CREATE VIRTUAL TABLE turns USING fts5(text, {TOKENS})")
         base.executemany("INSERT INTO turns VALUES (?)", [(word,) for word in asked])
-        for near in table.near_words([word for word in asked if word.isalpha()]):
+        for near in table.words_near_each([word for word in asked if word.isalpha()]):
             held = (word for word in near if _has_text_with_word(connection, word))
             fresh = (word for word in held if not _has_text_with_word(base, word))
             for _, word in zip(range(_MOST_PER_WORD), fresh, strict=False):

@@ -87,7 +87,7 @@ def find_outputs(
         pending = _index_and_count_left_over(connection, home_dir, until)
         states = list(documents.document_states_by_ref(connection, SOURCE, within).values())
         for joined_by in ("AND", "OR"):
-            asked = fts_expression(wanted, joined_by)
+            asked = fts_terms_joined_by(wanted, joined_by)
             ids = documents.find_document_ids(connection, asked, SOURCE, within)
             if ids:
                 span = pick(len(ids))
@@ -116,7 +116,7 @@ def parse_terms(query: str) -> list[str]:
     return unique
 
 
-def fts_expression(wanted: list[str], joined_by: str) -> str:
+def fts_terms_joined_by(wanted: list[str], joined_by: str) -> str:
     """The query in SQLite's language: every term a phrase whose last word may go on.
 
     Quoted, nothing in a term has a meaning of its own; terms hold no quotes themselves.

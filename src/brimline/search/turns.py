@@ -185,7 +185,7 @@ class Memory:
                 return candidates.read_hits_of_keys(connection, candidates.best_keys(limit))
             best = candidates.best_keys_one_part_per_text(_LOOKED_AT * limit)
             texts = {key: candidates.texts[key] for key in best}
-            above = floor.hits_above_floor(connection, query, words_but_stop_words(query), texts)
+            above = floor.keys_above_floor(connection, query, words_but_stop_words(query), texts)
             return candidates.read_hits_of_keys(connection, above[:limit])
 
         return self.run_on_database(search_in_database)
@@ -202,7 +202,7 @@ class Memory:
         self, connection: sqlite3.Connection, query: str, within: Within, others: Others
     ) -> _Candidates:
         """All that may be meant, by words and by meaning, here and elsewhere."""
-        matches = self._score_by_words_and_meaning(connection, query, within)
+        matches = self._word_and_meaning_scores(connection, query, within)
         places = ", ".join("?" * len(matches))
         statement = f"SELECT id, before_id, before, text, ref FROM entries WHERE id IN ({places})"  # noqa: S608
         rows = {row[0]: row[1:] for row in connection.execute(statement, list(matches))}
@@ -217,7 +217,7 @@ class Memory:
             previous[key] = numbers.get(other.before)
         return _Candidates(refs, texts, elsewhere, ranking.fuse_scores(fits, previous))
 
-    def _score_by_words_and_meaning(
+    def _word_and_meaning_scores(
         self, connection: sqlite3.Connection, query: str, within: Within
     ) -> dict[int, ranking.Found]:
         """What holds words of the query, or is near it; and how near all of that is."""
@@ -276,7 +276,7 @@ def put_batch(connection: sqlite3.Connection, entries: Sequence[Entry], table: T
     return len(fresh)
 
 
-def remove_entries(connection: sqlite3.Connection, condition: str, values: Sequence[Any]) -> int:
+def remove_where(connection: sqlite3.Connection, condition: str, values: Sequence[Any]) -> int:
     """Take out the entries that a condition of SQL fits, with every trace of their words."""
     asked = f"SELECT id FROM entries WHERE {condition}"  # noqa: S608 - conditions are ours
     with connection:
@@ -289,7 +289,7 @@ def remove_entries(connection: sqlite3.Connection, condition: str, values: Seque
     return len(ids)
 
 
-def entries_around(connection: sqlite3.Connection, number: int) -> list[Hit]:
+def entry_and_neighbours(connection: sqlite3.Connection, number: int) -> list[Hit]:
     """An entry, with the one before and the one after it in its session."""
     asked = (
         "SELECT id FROM entries WHERE id IN (?, (SELECT before_id FROM entries WHERE id = ?)) "

@@ -89,7 +89,7 @@ class Table:
                 found[number] = total / (float(np.linalg.norm(total)) or 1.0)
         return found
 
-    def near_words(self, words: Sequence[str]) -> list[list[str]]:
+    def words_near_each(self, words: Sequence[str]) -> list[list[str]]:
         """For each word those that mean nearly the same, the nearest first, itself among them."""
         import numpy as np
 
@@ -120,11 +120,11 @@ class Table:
         found: list[int] = []
         for word in _WORD.findall(plain):
             if word not in self._known:
-                self._known[word] = self._split_into_pieces(word)
+                self._known[word] = self._piece_numbers_of_word(word)
             found += self._known[word]
         return found
 
-    def _split_into_pieces(self, word: str) -> list[int]:
+    def _piece_numbers_of_word(self, word: str) -> list[int]:
         """The longest piece that a word begins with, then the longest that goes on, and so on."""
         found: list[int] = []
         start = 0

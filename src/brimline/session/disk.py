@@ -94,7 +94,7 @@ def hold_session_lock(session: str) -> Iterator[None]:
     for _ in range(100):
         descriptor = os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "r+b", buffering=0) as file:
-            _take_lock(descriptor, session)
+            _lock_open_file(descriptor, session)
             # The owner before us may have removed the file that we just opened.
             if inode_and_size(name)[0] != os.fstat(descriptor).st_ino:
                 continue
@@ -109,7 +109,7 @@ def hold_session_lock(session: str) -> Iterator[None]:
     raise BusyError(f"{session} is being rewritten by other brimline commands: try again later")
 
 
-def _take_lock(descriptor: int, session: str) -> None:
+def _lock_open_file(descriptor: int, session: str) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except (BlockingIOError, PermissionError):
@@ -178,7 +178,7 @@ def write_file_atomically(path: str, temporary: str, data: bytes) -> None:
         system.replace(temporary, path)
 
 
-def open_read_descriptor(path: str) -> int:
+def open_nonblocking_to_read(path: str) -> int:
     """A descriptor; the caller sees to it that this is a file."""
     return os.open(path, _READ)
 
@@ -210,7 +210,7 @@ def read_blocks(descriptor: int, start: int, end: int) -> Iterator[bytes]:
         start += len(block)
 
 
-def copy_lines(source: int, start: int, end: int, target: Draft) -> int:
+def copy_and_count_lines(source: int, start: int, end: int, target: Draft) -> int:
     """Add a range of a file to a draft; returns how many line breaks it has.
 
     Raises:

@@ -363,7 +363,7 @@ class Finder:
             detail = "`brimline session restore --before-compaction` takes the session back"
             self._add_fault(CUT_OFF, boundary.place, detail)
         elif self.links.leads_back:
-            self._add_fault_of_undone_compaction(boundary)
+            self._add_fault_undone_by_resume(boundary)
 
     def _is_compaction_cut_off(self) -> bool:
         """Whether the last result before the compaction is not behind it, not even as a line."""
@@ -371,7 +371,7 @@ class Finder:
         last = next((row.results for row in before if row.results), None)
         return last is not None and self._results_since.isdisjoint(last)
 
-    def _add_fault_of_undone_compaction(self, boundary: _Row) -> None:
+    def _add_fault_undone_by_resume(self, boundary: _Row) -> None:
         """A compaction by handle: its boundary has to name the rows that it kept."""
         kept = [row.uuid for row in self._rows[boundary.number + 1 :] if row.thread == _MAIN]
         mend = Mend(ANCHOR, calls=tuple(kept)) if boundary.is_exact else None
@@ -429,7 +429,7 @@ class Finder:
         """The row that takes the place of a missing parent."""
         before = [
             lost.certain,
-            *[_child_above_parent_or_self(row, lost.before) for row in lost.before],
+            *[_early_child_or_self(row, lost.before) for row in lost.before],
         ]
         has_early = CHILD_FIRST in self._found.notes  # then it may be below the lost one
         fits = (row for row in before if row and not (has_early and lost in _row_and_parents(row)))
@@ -488,7 +488,7 @@ def _must_follow_answer(row: _Row, call: _Row) -> bool:
     return not is_apart and not _why_row_unchangeable(row) and row.thread == call.thread
 
 
-def _child_above_parent_or_self(nearest: _Row, before: tuple[_Row, ...]) -> _Row:
+def _early_child_or_self(nearest: _Row, before: tuple[_Row, ...]) -> _Row:
     """The row that already follows the nearest one: results may be written before their call."""
     late = [one for one in before if one.parent is nearest and one.number < nearest.number]
     return late[0] if late else nearest

@@ -50,8 +50,8 @@ def require_idle(session: str) -> None:
 
 def why_in_use(session: str) -> str | None:
     """The reason why a session counts as in use; None where it is idle."""
-    ids, folders = _session_ids_of_file(session), _registry_folders(session)
-    clients = [client for client in _clients_registered_in(folders) if client.session_id in ids]
+    ids, folders = _session_ids_from_path(session), _registry_folders(session)
+    clients = [client for client in _registered_clients(folders) if client.session_id in ids]
     for client in clients:
         if _is_running(client):
             return f"its client, process {client.pid}, still runs"
@@ -63,7 +63,7 @@ def why_in_use(session: str) -> str | None:
     return None
 
 
-def _session_ids_of_file(session: str) -> list[str]:
+def _session_ids_from_path(session: str) -> list[str]:
     """The session that a file belongs to; a subagent's belongs to that of its folder."""
     folder, name = os.path.split(session)
     ids = [name.removesuffix(".jsonl")]
@@ -82,7 +82,7 @@ def _registry_folders(session: str) -> list[str]:
     return [folder for folder in folders if os.path.isdir(folder)]
 
 
-def _clients_registered_in(folders: list[str]) -> Iterator[Client]:
+def _registered_clients(folders: list[str]) -> Iterator[Client]:
     """The clients that say that they run; what makes no sense is none."""
     for path in [f"{folder}/{name}" for folder in folders for name in io.list_names(folder)]:
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):

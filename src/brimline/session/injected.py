@@ -25,7 +25,7 @@ def document(transcripts: list[str], progress: Progress) -> dict[str, Any]:
     found: list[Injections] = []
     for path in transcripts:
         with contextlib.suppress(OSError):
-            found.append(inspect.read_injections(path, progress))
+            found.append(inspect.tally_injections(path, progress))
     tokens, times = Counter[Injection](), Counter[Injection]()
     for injections in found:
         tokens.update(injections.tokens)

@@ -96,7 +96,7 @@ def inspect(path: str, progress: Progress = None) -> Inspection:
     return found
 
 
-def read_injections(path: str, progress: Progress = None) -> Injections:
+def tally_injections(path: str, progress: Progress = None) -> Injections:
     """What hooks and the client put into a session beside the conversation.
 
     Raises:
@@ -166,7 +166,7 @@ class _Inspector:
             found.measured_at = found.last_at
         requests = len(self.scan.requests)
         self.results.read_row(value, requests, self.context.segment)
-        if lost := row.lost_thinking_text_of_row(value):
+        if lost := row.describe_dropped_thinking(value):
             found.lost_thinking.append((requests, lost))
 
 

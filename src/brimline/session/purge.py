@@ -27,7 +27,7 @@ from brimline.store import contents, layout, pins, put, stub
 from brimline.store.pins import NONE
 from brimline.transcript import find
 from brimline.transcript.read import Line
-from brimline.transcript.row import COPY_FIELD, PARENT_FIELD, make_thinking_stripped_row
+from brimline.transcript.row import COPY_FIELD, PARENT_FIELD, make_strip_thinking_notice
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -148,12 +148,12 @@ def make_purge_plan(survey: Survey, options: Options, pinned_digests: Collection
     plan.kept = {"pinned": 0, "preserved": 0}
     chooser = _Chooser(survey, options, pinned_digests)
     for item in survey.items:
-        strategy, reason = chooser.strategy_that_could_remove(item), chooser.why_kept(item)
+        strategy, reason = chooser.strategy_that_could_remove(item), chooser.why_protected(item)
         if strategy == OLD and reason:
             plan.kept[reason] += 1
         if strategy in options.strategies and not reason:
             item.strategy = strategy
-            _add_item_to_plan(plan, item)
+            _add_removal_to_plan(plan, item)
     if models.lookup_model(survey.model).binds_thinking:
         plan.lost_thoughts = _thoughts_purge_would_lose(plan)
     return plan
@@ -173,7 +173,7 @@ class _Chooser:
         self._survey = survey
         kept = _KEPT_REQUESTS if options.keep_requests is None else options.keep_requests
         self._last_old_request = survey.requests - kept
-        wanted = pins.pins_asked_in_conversation(survey.conversation).wanted
+        wanted = pins.match_directives_to_results(survey.conversation).wanted
         self._calls = {name for name, pin in wanted.items() if pin.level != NONE}
         self._digests = pinned_digests
         texts = [item for item in survey.items if item.kind == TEXT]
@@ -181,7 +181,7 @@ class _Chooser:
         self._cold = _ids_of_cold_calls(survey, options)
         self._needed = self._ids_of_progress_rows_to_keep()
 
-    def why_kept(self, item: Item) -> str | None:
+    def why_protected(self, item: Item) -> str | None:
         """The reason why something has to stay."""
         if self._is_pinned(item) or (item.kind == COPY and item.mark in self._pinned_lines):
             return "pinned"
@@ -210,7 +210,7 @@ class _Chooser:
         found = {item.uuid: item for item in survey.items if item.kind == PROGRESS_ROW}
         needed: set[str | None] = set()
         for name, item in found.items():
-            is_kept = self._is_recent(item) or self.why_kept(item)
+            is_kept = self._is_recent(item) or self.why_protected(item)
             current = name if is_kept or name in survey.referenced else None
             while current in found and current not in needed:
                 needed.add(current)
@@ -224,10 +224,10 @@ def _ids_of_cold_calls(survey: Survey, options: Options) -> set[str]:
     if options.keep_requests is not None:
         last_old = survey.requests - options.keep_requests
         kept = sum(survey.request_of[call.id] > last_old for call in calls)
-    return {call.id for call in cold.calls_with_cold_results(calls, kept, options.threshold_bytes)}
+    return {call.id for call in cold.select_cold_result_calls(calls, kept, options.threshold_bytes)}
 
 
-def _add_item_to_plan(plan: Plan, item: Item) -> None:
+def _add_removal_to_plan(plan: Plan, item: Item) -> None:
     """Note that something goes."""
     saving = plan.savings[item.strategy]
     if item.kind == TEXT:
@@ -330,7 +330,7 @@ class _PurgedCopy:
         """
         start, end, row = Line(1, 0, raw).records[0]
         name, first = str(uuid.uuid4()), self._plan.lost_thoughts[0]
-        stripped = make_thinking_stripped_row(row, name, row.get(PARENT_FIELD), first.message_id)
+        stripped = make_strip_thinking_notice(row, name, row.get(PARENT_FIELD), first.message_id)
         moved = raw[:start] + encode_row(row | {PARENT_FIELD: name}) + raw[end:]
         return encode_row(stripped) + b"\n" + moved
 

@@ -38,7 +38,7 @@ class Recovered(NamedTuple):
     problem: str | None = None
 
 
-def recover(target: str, *, most_bytes: float = math.inf) -> list[Recovered]:
+def finish_rewrites(target: str, *, most_bytes: float = math.inf) -> list[Recovered]:
     """Finish interrupted rewrites of a session, or of every session in a folder.
 
     Sessions that another command is rewriting right now are left to it, and those larger than
@@ -63,7 +63,7 @@ def _merge_lines_rewrite_left_behind(session: str) -> Recovered | None:
             _remove_files_of_gone_session(session)
             return None
         with locked_chain(session) as chain:
-            merge_late_lines(chain, QUIET_S, give_up_s=0)
+            merge_until_quiet(chain, QUIET_S, give_up_s=0)
             return Recovered(session, chain.late_lines)
     except BusyError:
         return None
@@ -92,7 +92,7 @@ def disk_refusal_error(error: OSError, session: str) -> RewriteError:
     return RewriteError(f"{reason}; nothing was changed")
 
 
-def merge_late_lines(chain: Chain, quiet_s: float, give_up_s: float = GIVE_UP_S) -> None:
+def merge_until_quiet(chain: Chain, quiet_s: float, give_up_s: float = GIVE_UP_S) -> None:
     """Merge late lines until every former file is closed, or has been quiet for `quiet_s`.
 
     With `give_up_s=0` nothing is waited for: how long a file has been quiet is told by its time.

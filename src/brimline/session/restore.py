@@ -33,7 +33,7 @@ from brimline.session.disk import Fingerprint, RewriteError
 from brimline.session.rewrite import Order, rewrite
 from brimline.state.session import SessionState
 from brimline.transcript import find
-from brimline.transcript.row import make_thinking_stripped_row, uuid_of
+from brimline.transcript.row import make_strip_thinking_notice, uuid_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -126,7 +126,7 @@ def write_note(home_dir: str, done: Rewritten, more: dict[str, Any]) -> str:
         OSError: it cannot be written.
     """
     session = find.session_id_of(done.path)
-    folder = notes_folder(home_dir, session)
+    folder = notes_folder_of(home_dir, session)
     head = {"v": FORMATS[-1], "session": session, "path": done.path, "at": time.time()}
     whole = {**head, "before": done.before, "after": done.after, **more}
     line = json.dumps(whole).encode() + b"\n"
@@ -146,7 +146,7 @@ def read_notes_and_problems(home_dir: str, session: str) -> tuple[list[Note], li
     """The notes on a session, the newest first, and what is wrong with those that are damaged."""
     found: list[Note] = []
     problems: list[RewriteError] = []
-    folder = notes_folder(home_dir, session)
+    folder = notes_folder_of(home_dir, session)
     for name in sorted(io.list_names(folder), reverse=True):
         if name.endswith(_ENDING):
             try:
@@ -211,7 +211,7 @@ def purged_tokens_by_call_since(home_dir: str, path: str, measured_at: str | Non
     return purged
 
 
-def notes_folder(home_dir: str, session: str) -> str:
+def notes_folder_of(home_dir: str, session: str) -> str:
     """Where the notes on a session are."""
     return f"{home_dir}/backups/purges/{paths.safe_session_id(session)}"
 
@@ -260,7 +260,7 @@ def plan_restore(path: str, home_dir: str, progress: Progress = None) -> Restora
             found.stale.append(note)
         elif is_after and (backup := _find_backup_for_note(note, session)):
             found.undone.append(note)
-            found.pieces = _pieces_with_backup_as_start(found.pieces, note, backup)
+            found.pieces = _ranges_with_backup_as_start(found.pieces, note, backup)
         elif is_after:
             reason = f"the backup of {session} with {note.before.length:,} bytes is gone"
             found.problems.append(RewriteError(f"{reason}, or not what it was"))
@@ -281,7 +281,7 @@ def _is_start_for_each_content(
     total = sum(piece.end - piece.start for piece in pieces)
     hashes = [sha256() for _ in wanted]
     done = 0
-    for block in _read_first_bytes_of_pieces(pieces, max(content.length for content in wanted)):
+    for block in _yield_first_bytes_of_pieces(pieces, max(content.length for content in wanted)):
         for hashed, content in zip(hashes, wanted, strict=True):
             hashed.update(block[: max(0, content.length - done)])
         done += len(block)
@@ -309,7 +309,7 @@ def _file_begins_with(path: str, content: Fingerprint) -> bool:
         return disk.fingerprint_of(file.fileno(), content.length) == content
 
 
-def _pieces_with_backup_as_start(pieces: list[Piece], note: Note, backup: str) -> list[Piece]:
+def _ranges_with_backup_as_start(pieces: list[Piece], note: Note, backup: str) -> list[Piece]:
     """The pieces with a backup in the place of what the rewrite had written."""
     left = note.after.length
     rest = [Piece(backup, 0, note.before.length)]
@@ -318,14 +318,14 @@ def _pieces_with_backup_as_start(pieces: list[Piece], note: Note, backup: str) -
         left -= skipped
         if skipped and not left:
             skipped_end = piece._replace(start=piece.start + skipped - 1)
-            last = b"".join(_read_first_bytes_of_pieces([skipped_end], 1))
+            last = b"".join(_yield_first_bytes_of_pieces([skipped_end], 1))
             piece = piece._replace(begins_line=last == b"\n")  # noqa: PLW2901 - the same, shorter
         if not left:
             rest.append(piece._replace(start=piece.start + skipped))
     return rest
 
 
-def _read_first_bytes_of_pieces(pieces: list[Piece], length: int) -> Iterator[bytes]:
+def _yield_first_bytes_of_pieces(pieces: list[Piece], length: int) -> Iterator[bytes]:
     """The first bytes of some pieces, in blocks."""
     for piece in pieces:
         with open(piece.path, "rb") as file:
@@ -353,7 +353,7 @@ def restore(
         *backed_up, rest = found.pieces
         for piece in [*backed_up, rest._replace(end=length)]:
             is_first = piece.begins_line and last != b"\n"
-            for block in _read_first_bytes_of_pieces([piece], piece.end - piece.start):
+            for block in _yield_first_bytes_of_pieces([piece], piece.end - piece.start):
                 # Rows that came after a torn line are not written onto it.
                 new.write(b"\n" + block if is_first and block[:1] != b"\n" else block)
                 is_first, last = False, block[-1:]
@@ -387,7 +387,7 @@ def _line_telling_client_to_drop_thinking(found: Restoration, length: int) -> by
         return b""
     since = [*found.pieces[1:-1], found.pieces[-1]._replace(end=length)]
     turns = b"".join(
-        _read_first_bytes_of_pieces(since, sum(piece.end - piece.start for piece in since))
+        _yield_first_bytes_of_pieces(since, sum(piece.end - piece.start for piece in since))
     )
     from brimline.session.survey import encode_row, take_survey
 
@@ -396,5 +396,5 @@ def _line_telling_client_to_drop_thinking(found: Restoration, length: int) -> by
         return b""
     first = survey.sent.thoughts[0].message_id
     last, name = survey.last_row, str(uuid.uuid4())
-    line = encode_row(make_thinking_stripped_row(last, name, uuid_of(last), first)) + b"\n"
+    line = encode_row(make_strip_thinking_notice(last, name, uuid_of(last), first)) + b"\n"
     return line if turns.endswith(b"\n") else b"\n" + line

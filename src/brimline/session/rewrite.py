@@ -85,7 +85,7 @@ def rewrite(order: Order) -> Rewritten:
             # What cannot be let go of is told wrongly until the session is resumed, no worse.
             with contextlib.suppress(OSError):
                 SessionState(order.home_dir, find.session_id_of(session)).forget_occupancy()
-            recovery.merge_late_lines(chain, order.quiet_s)
+            recovery.merge_until_quiet(chain, order.quiet_s)
             return done._replace(late_lines=chain.late_lines, is_over=not chain.state.olds)
     except (KeyboardInterrupt, RewriteError, OSError) as error:
         if order.has_swapped:
@@ -109,8 +109,8 @@ def _failed_after_swap_error(order: Order, error: BaseException) -> RewrittenErr
 def _copy_and_swap(order: Order, chain: Chain) -> Rewritten:
     _require_rewritable(order, chain)
     length = _snapshot_length(chain.descriptor, order.quiet_s)
-    with Draft(disk.path_beside(order.path, "backup")) as backup, chain.make_draft() as new:
-        disk.copy_lines(chain.descriptor, 0, length, backup)
+    with Draft(disk.path_beside(order.path, "backup")) as backup, chain.open_empty_draft() as new:
+        disk.copy_and_count_lines(chain.descriptor, 0, length, backup)
         with (
             open(order.path, "rb", buffering=disk.BLOCK_BYTES) as source,
             io.BufferedWriter(new, disk.BLOCK_BYTES) as sink,
@@ -130,7 +130,7 @@ def _copy_and_swap(order: Order, chain: Chain) -> Rewritten:
 
 def _require_rewritable(order: Order, chain: Chain) -> None:
     """See that this is a session that can be rewritten, now."""
-    recovery.merge_late_lines(chain, order.quiet_s, give_up_s=0)
+    recovery.merge_until_quiet(chain, order.quiet_s, give_up_s=0)
     for old in chain.state.olds:
         # Whether it is closed is asked before its length: what came late belongs before the rest.
         is_held = disk.has_no_writer(chain.former_descriptor(old)) is False

@@ -116,7 +116,7 @@ def _fault_document(found: Fault) -> dict[str, Any]:
     }
 
 
-def purge_document(path: str, planned: Plan) -> dict[str, Any]:
+def purge_plan_document(path: str, planned: Plan) -> dict[str, Any]:
     """What a purge would save."""
     survey = planned.survey
     return {
@@ -172,7 +172,7 @@ def repair_document(report: Report, *, dry_run: bool) -> dict[str, Any]:
     }
 
 
-def backups_document(copies: list[Backup]) -> dict[str, Any]:
+def backup_list_document(copies: list[Backup]) -> dict[str, Any]:
     """Backups, and what they come to."""
     return {
         "backups": [

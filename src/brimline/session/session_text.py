@@ -35,7 +35,7 @@ def inspection_text(document: dict[str, Any]) -> str:
     """One session in full."""
     lines = [f"Session {document['session_id']}", output.name_value_text(_overview_rows(document))]
     lines += _context_lines(document["context"]) + _disk_lines(document)
-    lines += [*_largest_result_lines(document), "", *_structure_lines(document)]
+    lines += [*_largest_result_lines(document), "", *_soundness_lines(document)]
     return "\n".join(lines)
 
 
@@ -59,7 +59,7 @@ def _overview_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
     if values := document["occupancy_tokens"]:
         rows.append(("occupancy", output.sparkline(values, None)))
         rows.append(("", f"at most {max(values):,}, last {values[-1]:,} tokens"))
-    rows.append(("a resume", _resume_text(document)))
+    rows.append(("a resume", _resume_size_text(document)))
     for lost in document["lost_thinking"]:
         text = f"after request {lost['after_request']:,}: {output.one_line(lost['what'], _ROOM)}"
         rows.append(("thinking lost", text))
@@ -87,7 +87,7 @@ def _context_lines(context: dict[str, Any]) -> list[str]:
     return [*lines, *composition_text.part_lines(context), *composition_text.reread_lines(context)]
 
 
-def _resume_text(document: dict[str, Any]) -> str:
+def _resume_size_text(document: dict[str, Any]) -> str:
     """What resuming the session sends; where a repair changes that, what it sends then."""
     told = f"sends ~{document['resume_tokens_estimated']:,} tokens"
     if document["resume_undoes_a_compaction"]:
@@ -134,7 +134,7 @@ def _where_result_is_now(result: dict[str, Any]) -> str:
     return "moved out" if result["moved_out"] else "compacted"
 
 
-def _structure_lines(document: dict[str, Any]) -> list[str]:
+def _soundness_lines(document: dict[str, Any]) -> list[str]:
     """What is wrong, kind by kind, and what is merely unusual."""
     faults = document["faults"]
     mendable = sum(fault["mend"] is not None for fault in faults)
@@ -321,7 +321,7 @@ def undo_plan_sentence(found: Undoing) -> str:
     )
 
 
-def backups_text(document: dict[str, Any]) -> str:
+def backup_list_text(document: dict[str, Any]) -> str:
     """All backups, a line each; their names are shown whole, to be copied."""
     copies = document["backups"]
     if not copies:

@@ -211,7 +211,7 @@ class _Surveyor:
             self._note_pin_directive(words.users_prompt_unless_command(value))
             found.cleared.update(row.cleared_call_ids(value))
             for held in self._held:
-                held.drop_thoughts_from(row.first_id_without_thinking(value))
+                held.drop_thoughts_from(row.thinking_stripped_from_id(value))
 
     def _note_last_row(self, value: dict[str, Any], line: Line) -> None:
         """Keep the last row that others may hang on, with its line."""
@@ -284,13 +284,13 @@ class _Surveyor:
 
     def _note_pin_directive(self, said: str) -> None:
         if ":pin" in said.lower():
-            self.found.conversation += pins.parse_directives(said)
+            self.found.conversation += pins.directives_in_text(said)
 
     def _note_result(self, value: dict[str, Any], located: Told, mark: Mark | None) -> None:
         """Note a text of a result."""
         (call_id, path, content), survey = located, self.found
         replaced = original_bytes_of_replaced_result(content)
-        data = b"" if replaced is not None else _utf8_or_nothing(content)
+        data = b"" if replaced is not None else _utf8_bytes_or_empty(content)
         size_bytes = len(data) if replaced is None else replaced
         is_main = not row.is_sidechain(value)
         if is_main and size_bytes >= _LARGE_BYTES:
@@ -330,7 +330,7 @@ def original_bytes_of_replaced_result(text: str) -> int | None:
     """How large a result was that is no longer itself but a line or a reference; else None."""
     if text.startswith(stub.LINE):
         return stub.bytes_line_stands_for(text)
-    reference = stub.parse_reference(text) if text.startswith(stub.BEGINNINGS) else None
+    reference = stub.first_reference_in(text) if text.startswith(stub.BEGINNINGS) else None
     if reference is None:
         return None
     return _ANY_BYTES if reference.content_bytes is None else reference.content_bytes
@@ -348,7 +348,7 @@ def _mark_of_changeable_line(line: Line) -> Mark | None:
     return None
 
 
-def _utf8_or_nothing(text: str) -> bytes:
+def _utf8_bytes_or_empty(text: str) -> bytes:
     """The bytes of a text; none stand for half a character."""
     try:
         return text.encode()

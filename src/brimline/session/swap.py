@@ -83,7 +83,7 @@ class Chain:
     def former_descriptor(self, old: Old) -> int:
         """A descriptor of a file that was the session."""
         if old.name not in self._former:
-            self._former[old.name] = disk.open_read_descriptor(self.former_path(old))
+            self._former[old.name] = disk.open_nonblocking_to_read(self.former_path(old))
         return self._former[old.name]
 
     def former_path(self, old: Old) -> str:
@@ -101,7 +101,7 @@ class Chain:
         inode = self.state.inode
         noted = next((state for state in states if state.inode == inode), states[-1])
         there = [old for old in noted.olds if os.path.lexists(self.former_path(old))]
-        olds = [self._with_carried_clipped(old) for old in there]
+        olds = [self._old_with_carried_clipped(old) for old in there]
         self.state = State(inode, noted.content, tuple(olds))
         if olds and not self._begins_with_what_we_wrote():
             # Others rewrote the session meanwhile: what is still to come belongs at its end.
@@ -116,7 +116,7 @@ class Chain:
             if disk.inode_and_size(self.former_path(old))[0] == present:
                 disk.remove(self.former_path(old))
 
-    def _with_carried_clipped(self, old: Old) -> Old:
+    def _old_with_carried_clipped(self, old: Old) -> Old:
         """A former file; where others took rows back from it, less of it was carried over."""
         return old._replace(carried=min(old.carried, disk.file_size(self.former_descriptor(old))))
 
@@ -135,16 +135,16 @@ class Chain:
         if ends == [old.carried for old in self.state.olds]:
             return False
         at, olds = 0, []
-        with self.make_draft() as new:
+        with self.open_empty_draft() as new:
             for old, end in zip(self.state.olds, ends, strict=True):
-                disk.copy_lines(self.descriptor, at, old.place, new)
+                disk.copy_and_count_lines(self.descriptor, at, old.place, new)
                 former = self.former_descriptor(old)
-                self.late_lines += disk.copy_lines(former, old.carried, end, new)
+                self.late_lines += disk.copy_and_count_lines(former, old.carried, end, new)
                 olds.append(Old(old.name, end, new.length))
                 at = old.place
             stop = disk.last_line_end_offset(self.descriptor, at, disk.file_size(self.descriptor))
             tail = disk.bytes_before(self.descriptor, stop)
-            disk.copy_lines(self.descriptor, at, stop, new)
+            disk.copy_and_count_lines(self.descriptor, at, stop, new)
             self.put_draft_in_place(new, olds, stop, tail)
         return True
 
@@ -154,7 +154,7 @@ class Chain:
         size = max(disk.file_size(descriptor), old.carried)
         return size if takes_torn else disk.last_line_end_offset(descriptor, old.carried, size)
 
-    def make_draft(self) -> Draft:
+    def open_empty_draft(self) -> Draft:
         """A new file for the session."""
         return Draft(disk.path_beside(self.session, "new"))
 
@@ -176,7 +176,7 @@ class Chain:
         after = State(new.inode, new.fingerprint_so_far, (*olds, present))
         self._copy_mode_owner_time(new)
         disk.system.fsync(new.descriptor)
-        reader = disk.open_read_descriptor(new.path)
+        reader = disk.open_nonblocking_to_read(new.path)
         try:
             _write_journal(self.session, self.state, after)
             disk.hard_link_ignore_unsupported(self.session, self.former_path(present))
@@ -250,7 +250,7 @@ class Chain:
 
 def _open_plain_file(session: str) -> int:
     try:
-        descriptor = disk.open_read_descriptor(session)
+        descriptor = disk.open_nonblocking_to_read(session)
     except OSError as error:
         raise RewriteError(f"{session} cannot be read: {error.strerror or error}") from error
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -265,14 +265,14 @@ def _write_journal(session: str, before: State, after: State) -> None:
     Raises:
         OSError: it cannot be written; the one before still holds.
     """
-    states = {"before": _state_as_dict(before), "after": _state_as_dict(after)}
+    states = {"before": _chain_state_dict(before), "after": _chain_state_dict(after)}
     text = json.dumps({"v": _FORMAT} | states)
     data = b"%0*d\n%s\n" % (_DIGITS, after.olds[-1].carried, text.encode())
     path = disk.path_beside(session, "swap")
     disk.write_file_atomically(path, disk.path_beside(session, "swap-new"), data)
 
 
-def _state_as_dict(state: State) -> dict[str, Any]:
+def _chain_state_dict(state: State) -> dict[str, Any]:
     return state._asdict() | {"olds": [old._asdict() for old in state.olds]}
 
 

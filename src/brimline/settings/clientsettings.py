@@ -23,7 +23,7 @@ _IS_MAC = sys.platform == "darwin"
 _MANAGED = "/Library/Application Support/ClaudeCode" if _IS_MAC else "/etc/claude-code"
 
 
-def settings_files(project_dir: str) -> dict[str, str]:
+def path_by_scope(project_dir: str) -> dict[str, str]:
     """The client's settings files by scope, the strongest last."""
     return {
         "user": f"{paths.client_config_dir()}/settings.json",
@@ -36,7 +36,7 @@ def settings_files(project_dir: str) -> dict[str, str]:
 def settings_moving_compaction(project_dir: str) -> dict[str, Any]:
     """The facts that move the compaction point, merged over all scopes; absent ones are None."""
     merged: dict[str, Any] = {"env": {}, "modelSettings": {}}
-    for path in settings_files(project_dir).values():
+    for path in path_by_scope(project_dir).values():
         found = read_settings(path)
         for nested in ("env", "modelSettings"):
             inner = found.get(nested)
@@ -87,7 +87,7 @@ def memory_folder(project_dir: str) -> str:
     That is one folder for all worktrees and folders of a repository. A setting that comes with the
     repository does not count, for the client neither.
     """
-    files = settings_files(project_dir)
+    files = path_by_scope(project_dir)
     for scope in ("managed", "local", "user"):
         chosen = str(read_settings(files[scope]).get("autoMemoryDirectory"))
         is_ours = scope != "local" or is_trusted_folder(project_dir)  # an archive may hold it
@@ -136,7 +136,7 @@ def is_recall_allowed(project_dir: str) -> bool:
 def texts_listed_in_settings(project_dir: str, *keys: str) -> list[str]:
     """The texts in a list that settings files have under these keys, over all scopes."""
     texts = []
-    for path in settings_files(project_dir).values():
+    for path in path_by_scope(project_dir).values():
         found: Any = read_settings(path)
         for key in keys:
             found = found.get(key) if isinstance(found, dict) else None

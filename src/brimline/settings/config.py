@@ -66,12 +66,12 @@ def _fill_from_preset(config: Config, *, environment: bool) -> None:
         config.sources[key] = f"preset {name}"
     if environment:
         before = dict(config.values)
-        presets.apply_environment_to_values(config.values, presets.preset_or_default(name), io.env)
+        presets.apply_preset_variables(config.values, presets.preset_or_default(name), io.env)
         changed = [key for key, value in config.values.items() if before[key] != value]
         config.sources |= dict.fromkeys(changed, "environment (the preset's own variables)")
 
 
-def current_policy(home_dir: str, project_dir: str) -> policy.Policy:
+def build_live_policy(home_dir: str, project_dir: str) -> policy.Policy:
     """What hooks would go by if the settings were compiled now; for commands."""
     config = load(home_dir, project_dir)
     client = clientsettings.settings_moving_compaction(project_dir)
@@ -142,7 +142,7 @@ def _set_or_remove_in_file(path: str, key: str, value: Any, *, project: bool) ->
         raise ConfigError(f"{path} is a link; a project's settings must be a file of its own")
     try:
         document = tomlkit.parse(_read_text_or_empty(path))
-        if not _set_or_remove_tell_changed(document, tomlkit.table, key.split("."), value):
+        if not _set_or_remove_in_document(document, tomlkit.table, key.split("."), value):
             return False
         text = tomlkit.dumps(document)
         if project and not text.strip():
@@ -154,7 +154,7 @@ def _set_or_remove_in_file(path: str, key: str, value: Any, *, project: bool) ->
     return True
 
 
-def _set_or_remove_tell_changed(
+def _set_or_remove_in_document(
     document: Any, new_table: Callable[[], Any], key: list[str], value: Any
 ) -> bool:
     """Put a value into a document, or take it out where it is None; whether that changed it."""
@@ -339,7 +339,7 @@ def _read_text_or_empty(path: str) -> str:
 
 def _stamps_of_all_sources(home_dir: str, project_dir: str) -> list[list[Any]]:
     """What a policy is made from; another version has other settings and other defaults."""
-    client_files = clientsettings.settings_files(project_dir).values()
+    client_files = clientsettings.path_by_scope(project_dir).values()
     ours = (paths.user_config(home_dir), paths.project_config(project_dir))
     files = [*ours, presets.FILE, models.FILE, paths.learned_file(home_dir), *client_files]
     return [["brimline", __version__, None], *[_path_mtime_size(path) for path in files]]

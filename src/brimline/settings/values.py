@@ -83,7 +83,7 @@ def _to_flag(_: Setting, raw: Any) -> bool:
     raise ValueError("takes true or false")
 
 
-def _to_path(_: Setting, raw: Any) -> str:
+def _to_raw_path(_: Setting, raw: Any) -> str:
     if isinstance(raw, str) and raw.strip() and "\0" not in raw:
         return raw
     raise ValueError("takes a path")
@@ -113,7 +113,7 @@ _COERCIONS: dict[str, Any] = {
     "count": _to_count,
     "flag": _to_flag,
     "texts": _to_texts,
-    "path": _to_path,
+    "path": _to_raw_path,
     "url": _to_qdrant_url,
 }
 
@@ -145,17 +145,17 @@ def _fits_model_field(key: str, value: Any) -> bool:
     if key in ("binds_thinking", "generation"):
         return isinstance(value, bool if key == "binds_thinking" else str)
     is_whole = not key.endswith("_tokens") or isinstance(value, int)
-    return is_whole and _are_amounts([value]) and (value > 0 or key == "compacts_up_to_tokens")
+    return is_whole and _are_zero_or_more([value]) and (value > 0 or key == "compacts_up_to_tokens")
 
 
 def _are_prices(prices: dict[Any, Any], *, is_above: bool) -> bool:
     names = {*models.PRICE_NAMES, "tokens"} if is_above else {*models.PRICE_NAMES}
-    return prices.keys() == names and _are_amounts(prices.values())
+    return prices.keys() == names and _are_zero_or_more(prices.values())
 
 
 def _are_texts(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(text, str) for text in value)
 
 
-def _are_amounts(values: Iterable[Any]) -> bool:
+def _are_zero_or_more(values: Iterable[Any]) -> bool:
     return all(type(value) in (int, float) and 0 <= value < 10**_MOST_DIGITS for value in values)

@@ -98,7 +98,7 @@ def _answer_status(turn: Turn, _arguments: str, watch: Watch) -> str:
     return session_status.text(document, purged)
 
 
-def _answer_history(turn: Turn, arguments: str, _watch: Watch) -> str:
+def _answer_all_history(turn: Turn, arguments: str, _watch: Watch) -> str:
     from brimline.cost import aftermath
     from brimline.offload import savings
     from brimline.settings import config
@@ -108,7 +108,7 @@ def _answer_history(turn: Turn, arguments: str, _watch: Watch) -> str:
         return "Usage: /brim:history [--compactions]"
     until = time.monotonic() + TIMEOUT_S
     notes = history.update_changed_sessions(
-        turn.home, lookback.transcripts_to_take_in(None), until=until
+        turn.home, lookback.transcripts_of_one_or_all(None), until=until
     )
     document = lookback.document(turn.home, savings.document, compactions=bool(arguments))
     aftermath.fill_in_costs_and_losses(document, config.user_models(turn.home), until)
@@ -159,7 +159,7 @@ def _answer_purge(turn: Turn, _arguments: str, watch: Watch) -> str:
 
     path = os.path.realpath(find.checked_transcript(turn.event.transcript))
     planned = purge.plan_purge(path, purge.Options(), turn.home, watch)
-    document = session_documents.purge_document(path, planned)
+    document = session_documents.purge_plan_document(path, planned)
     if not planned.changes:
         return f"{session_text.purge_plan_text(document)}\nNothing to purge."
     document["changes"] = session_documents.documents_of_results_to_purge(planned)
@@ -167,7 +167,7 @@ def _answer_purge(turn: Turn, _arguments: str, watch: Watch) -> str:
     return f"{preview}\nand resume it with\n  claude --resume {turn.event.session_id}"
 
 
-def _do_pin(turn: Turn, arguments: str, _watch: Watch) -> str:
+def _do_pin_result(turn: Turn, arguments: str, _watch: Watch) -> str:
     first, _, rest = arguments.partition(" ")
     if first in _PIN_KINDS:
         return pinning.obey_directive(pins.directive_from_arguments(first, rest), turn)
@@ -202,11 +202,11 @@ def _switch_on_in_session(turn: Turn, _arguments: str, _watch: Watch) -> str:
 
 _ANSWERS = {
     "status": _answer_status,
-    "history": _answer_history,
+    "history": _answer_all_history,
     "recall": _answer_recall,
     "checkpoint": _do_checkpoint,
     "purge": _answer_purge,
-    "pin": _do_pin,
+    "pin": _do_pin_result,
     "unpin": _do_unpin,
     "off": _switch_off_in_session,
     "on": _switch_on_in_session,

@@ -1,7 +1,7 @@
 """What a session adds up to: turns, growth, compactions, what was said and refused. Pure.
 
 Requests and compactions come from its transcript, the rest from its events: lines of its spool, as
-dicts with what `fields_of_right_type` leaves. Without a transcript the events tell of those too.
+dicts with what `well_typed_event_fields` leaves. Without a transcript the events tell of those too.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class Figures:
         return [tokens for _, segment in self.segments for tokens in segment]
 
 
-def fields_of_right_type(line: dict[str, Any]) -> Event:
+def well_typed_event_fields(line: dict[str, Any]) -> Event:
     """The fields of a line that are of their kind."""
     found = {name: line[name] for name, kind in _KINDS.items() if type(line.get(name)) is kind}
     return found | {"at": float(line["at"])} | ({"blocked": True} if line.get("blocked") else {})

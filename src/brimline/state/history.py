@@ -23,9 +23,9 @@ from brimline.state import forgotten
 from brimline.state.figures import (
     Figures,
     events_worth_keeping,
-    fields_of_right_type,
     figures_of_session,
     requests_measured_by_hooks,
+    well_typed_event_fields,
 )
 from brimline.transcript import compactions, find
 
@@ -112,7 +112,7 @@ def update_changed_sessions(
         StateError: the history cannot be written.
     """
     gone = forgotten.forgotten_line_by_session(home_dir)
-    given = _transcripts_by_session(
+    given = _group_paths_by_session(
         path for path in transcripts if not forgotten.is_forgotten_file(gone, path)
     )
     lines, notes, changed = lines_by_session(home_dir), list[str](), list[Session]()
@@ -127,7 +127,7 @@ def update_changed_sessions(
     for name in sorted(spooled | given.keys(), key=last_written_ns, reverse=True):
         session = _parse_line(lines.get(name)) or Session(name)
         try:
-            is_new = _refresh_session_if_changed(
+            is_new = _refresh_tell_if_changed(
                 home_dir, session, given.get(name, []), until, progress
             )
             if is_new and _drop_forgotten_tell_if_left(session, gone.get(name, {}).get("at", 0.0)):
@@ -179,7 +179,7 @@ def delete_line_of_session(home_dir: str, session_id: str) -> None:
             io.replace_file(_history_file(home_dir), b"".join(lines.values()))
 
 
-def read_all_sessions(home_dir: str) -> list[Session]:
+def sessions_in_file(home_dir: str) -> list[Session]:
     """Every known session, the one whose line was made last at the end."""
     return [one for line in lines_by_session(home_dir).values() if (one := _parse_line(line))]
 
@@ -201,7 +201,7 @@ def read_session(
     """
     lines = lines_by_session(home_dir) if lines is None else lines
     known = _parse_line(lines.get(session_id)) or Session(session_id)
-    _refresh_session_if_changed(home_dir, known, transcripts, float("inf"), None)
+    _refresh_tell_if_changed(home_dir, known, transcripts, float("inf"), None)
     return known
 
 
@@ -218,7 +218,7 @@ def occupancies_by_recent_segment(
     return segments
 
 
-def _refresh_session_if_changed(
+def _refresh_tell_if_changed(
     home_dir: str, session: Session, files: list[str], until: float, progress: Progress
 ) -> bool:
     """Take in what has changed about a session; False where nothing has.
@@ -240,7 +240,7 @@ def _refresh_session_if_changed(
     if stamp == session.stamp:
         return False
     lines, session.damaged = _read_events_and_damage(folder)
-    events = [fields_of_right_type(line) for line in lines]
+    events = [well_typed_event_fields(line) for line in lines]
     spooled_paths = [event["transcript_path"] for event in events if "transcript_path" in event]
     session.stamp = [stamp[0], *_file_stamps(transcripts or spooled_paths[-1:])]
     scans = [compactions.scan_session(path, report_or_time_out) for path, *_ in session.stamp[1:]]
@@ -275,7 +275,7 @@ def read_spooled_events(home_dir: str, session_id: str) -> list[dict[str, Any]]:
 
 def spool_stamp(folder: str) -> list[int]:
     """What tells whether a session's spool has changed: its size and time; empty without one."""
-    states = [os.lstat(path) for path in _spool_files(folder) if os.path.lexists(path)]
+    states = [os.lstat(path) for path in _session_spool_files(folder) if os.path.lexists(path)]
     sizes, times = [state.st_size for state in states], [state.st_mtime_ns for state in states]
     return [sum(sizes), max(times)] if states else []
 
@@ -288,7 +288,7 @@ def _read_events_and_damage(folder: str) -> tuple[list[dict[str, Any]], int]:
     """
     events: list[dict[str, Any]] = []
     damaged = 0
-    for path in _spool_files(folder):
+    for path in _session_spool_files(folder):
         lines, unreadable = json.parse_and_count_damaged(io.read_file(path))
         sound_lines = [line for line in lines if _is_timed_event(line)]
         events += sound_lines
@@ -296,7 +296,7 @@ def _read_events_and_damage(folder: str) -> tuple[list[dict[str, Any]], int]:
     return sorted(events, key=_figure_time), damaged
 
 
-def _spool_files(folder: str) -> list[str]:
+def _session_spool_files(folder: str) -> list[str]:
     """A session's spool: what hooks left, and what the gateway left."""
     names = sorted(io.list_names(folder))
     return [f"{folder}/{name}" for name in names if name.startswith("spool.")]
@@ -369,7 +369,7 @@ def _remove_files_beginning_with(folder: str, beginning: str | tuple[str, ...]) 
             io.remove(f"{folder}/{name}")
 
 
-def _transcripts_by_session(transcripts: Iterable[str]) -> dict[str, list[str]]:
+def _group_paths_by_session(transcripts: Iterable[str]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for path in sorted(transcripts):
         found.setdefault(paths.safe_session_id(find.session_id_of(path)), []).append(path)

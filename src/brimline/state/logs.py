@@ -46,7 +46,7 @@ def recent_failures(home_dir: str, since: float) -> list[dict[str, Any]]:
     ]
 
 
-def record_in_audit(
+def audit_notice(
     home_dir: str, session_id: str, figures: dict[str, Any], fields: dict[str, Any]
 ) -> None:
     """A tier was entered and announced (kind `escalation`), or a tool call refused (`block`)."""

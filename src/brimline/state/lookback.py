@@ -47,7 +47,7 @@ def document(
         SessionError: there is no such session.
         StateError: the history cannot be read.
     """
-    sessions = {session.session_id: session for session in history.read_all_sessions(home_dir)}
+    sessions = {session.session_id: session for session in history.sessions_in_file(home_dir)}
     figures = _figures_by_session_without_copies(sessions)
     if session_id is None:
         made = _overview_document(figures)
@@ -82,7 +82,7 @@ def _figures_by_session_without_copies(sessions: dict[str, Session]) -> dict[str
     return figures
 
 
-def transcripts_to_take_in(session_id: str | None) -> list[str]:
+def transcripts_of_one_or_all(session_id: str | None) -> list[str]:
     """The transcripts that the history takes in before it is shown.
 
     Raises:
@@ -126,9 +126,9 @@ def _overview_document(figures: dict[str, Figures]) -> dict[str, Any]:
 def _session_document(session_id: str, figures: Figures) -> dict[str, Any]:
     return _session_row(session_id, figures) | {
         "occupancy_tokens": figures.occupancies,
-        "turns": [{"number": n} | _with_time_text(turn) for n, turn in enumerate(figures.turns, 1)],
-        "messages": [_with_time_text(notice) for notice in figures.messages],
-        "blocks": [_with_time_text(notice) for notice in figures.blocks],
+        "turns": [{"number": n} | _figure_as_dict(turn) for n, turn in enumerate(figures.turns, 1)],
+        "messages": [_figure_as_dict(notice) for notice in figures.messages],
+        "blocks": [_figure_as_dict(notice) for notice in figures.blocks],
         "compactions": compaction_documents(session_id, figures),
     }
 
@@ -172,7 +172,7 @@ def _compaction_row(compaction: Compaction, session_id: str, model: str | None) 
     }
 
 
-def _with_time_text(figure: Any) -> dict[str, Any]:
+def _figure_as_dict(figure: Any) -> dict[str, Any]:
     return asdict(figure) | {"at": _utc_text_or_none(figure.at)}
 
 

@@ -191,7 +191,7 @@ class SessionState:
             return {}
         return moved
 
-    def gateway_saved_tokens_of_request(self, occupancy_tokens: int | None) -> int | None:
+    def last_gateway_saved_tokens(self, occupancy_tokens: int | None) -> int | None:
         """What the gateway kept out of the request that took so much; None if the last was another.
 
         The client may have compacted since, or gone on without a gateway.
@@ -214,18 +214,18 @@ class SessionState:
     def largest_number_after_prefix(self, mark: str) -> int | None:
         """The largest number in the names that begin with a mark; None without one."""
         numbers = [
-            _number_or_zero(name[len(mark) :]) for name in self.names if name.startswith(mark)
+            _parse_int_or_zero(name[len(mark) :]) for name in self.names if name.startswith(mark)
         ]
         return max(numbers, default=None)
 
-    def remember_compaction(self, size: int) -> None:
+    def save_compaction_offset(self, size: int) -> None:
         """Keep how long the transcript was when a compaction was over."""
         for name in self.names:
             if name.startswith(COMPACTED):
                 io.remove(f"{self.folder}/{name}")
         io.create_exclusively(f"{self.folder}/{COMPACTED}{size}", b"")
 
-    def remember_window(self, tokens: int) -> None:
+    def save_proved_window(self, tokens: int) -> None:
         """Keep a window size proved by an occupancy; later readings may be below it again."""
         io.create_exclusively(f"{self.folder}/{WINDOW}{tokens}", b"")
 
@@ -234,7 +234,7 @@ class SessionState:
         spoken = {}
         for name in self.names:
             if name.startswith(_CLAIM):
-                spoken[_number_or_zero(name[len(_CLAIM) :])] = self._read_offset_of_claim(name)
+                spoken[_parse_int_or_zero(name[len(_CLAIM) :])] = self._read_offset_of_claim(name)
         return spoken
 
     def claim_level(self, level: int, offset: int) -> bool:
@@ -257,12 +257,12 @@ class SessionState:
 
     def _read_offset_of_claim(self, name: str) -> int:
         try:
-            return _number_or_zero(
+            return _parse_int_or_zero(
                 io.read_file(f"{self.folder}/{name}", 32).decode("ascii", "replace")
             )
         except OSError:
             return 0
 
 
-def _number_or_zero(text: str) -> int:
+def _parse_int_or_zero(text: str) -> int:
     return int(text) if text.isascii() and text.isdigit() else 0

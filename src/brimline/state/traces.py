@@ -33,7 +33,7 @@ def sessions(home: str) -> Iterator[tuple[str, str, float]]:
         folder = paths.session_dir(home, name)
         times = [find.modified_at(f"{folder}/{file}") for file in io.list_names(folder)]
         yield name, "", max(times, default=0.0)
-    for session in history.read_all_sessions(home):
+    for session in history.sessions_in_file(home):
         folders = [event["cwd"] for event in session.events if event.get("cwd")]
         last_at = max((event.get("at", 0) for event in session.events), default=0.0)
         yield session.session_id, folders[0] if folders else "", last_at

@@ -241,7 +241,7 @@ def sessions_by_key(home_dir: str) -> dict[str, dict[str, Any]]:
     return found
 
 
-def split_lines_without_breaks(data: bytes) -> list[bytes]:
+def byte_lines_without_breaks(data: bytes) -> list[bytes]:
     """The lines of some content without their line breaks."""
     lines = data.split(b"\n")
     return lines if lines[-1] else lines[:-1]

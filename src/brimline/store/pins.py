@@ -137,14 +137,14 @@ def all_pins(home_dir: str) -> dict[str, Pin]:
     return pins
 
 
-def parse_directives(text: str) -> list[Directive]:
+def directives_in_text(text: str) -> list[Directive]:
     """The directives in a text of the user, in order."""
     found = _DIRECTIVE.finditer(text)
-    directives = [_directive_from_options(match[1].lower(), match[2]) for match in found]
+    directives = [_parse_directive_options(match[1].lower(), match[2]) for match in found]
     return [each._replace(level=each.level or SOFT) for each in directives]
 
 
-def pins_asked_in_conversation(conversation: Iterable[Directive | Result]) -> Resolved:
+def match_directives_to_results(conversation: Iterable[Directive | Result]) -> Resolved:
     """The pins that a conversation asks for: the user's directives and large results, in order.
 
     Of several for one result the strongest counts, of equals the last. A `last` without a result
@@ -177,7 +177,7 @@ def pins_asked_in_conversation(conversation: Iterable[Directive | Result]) -> Re
 
 def directive_from_arguments(kind: str, arguments: str) -> Directive:
     """What a slash command was given: options as in a directive, or a level and free words."""
-    directive = _directive_from_options(kind, arguments)
+    directive = _parse_directive_options(kind, arguments)
     rest = _LEVEL.sub("", _REASON.sub("", arguments)).strip()
     first = rest.split(maxsplit=1)[0] if rest else ""
     level = directive.level
@@ -187,7 +187,7 @@ def directive_from_arguments(kind: str, arguments: str) -> Directive:
     return Directive(kind, level or SOFT, directive.reason or words)
 
 
-def _directive_from_options(kind: str, options: str) -> Directive:
+def _parse_directive_options(kind: str, options: str) -> Directive:
     """What the options of a directive say; the level is empty where they name none."""
     reason = _REASON.search(options)
     level = _LEVEL.search(_REASON.sub("", options))

@@ -162,7 +162,7 @@ def prune(home_dir: str, limits: Limits, how: Pass, *, now: float = 0) -> Outcom
             return Outcome(left_bytes=done.left_bytes, finished=False)
         holds = holds._replace(references=found)
         chosen, done = choose_removals(blobs, holds, limits, int(moment * _SECOND_NS))
-    _remove_blobs(home_dir, chosen, holds, done, how)
+    _remove_and_tally(home_dir, chosen, holds, done, how)
     if done.finished and not how.dry_run:
         done.swept = removal.put_back_or_delete_tmp_files(home_dir, moment - GRACE_S)
         done.swept += 0 if how.is_time_up() else _delete_lone_sidecars(home_dir, moment - GRACE_S)
@@ -176,7 +176,7 @@ def choose_removals(
     held = {blob.digest: _why_held(blob, holds, limits, now_ns) for blob in blobs}
     free = [blob for blob in blobs if held[blob.digest] is None]
     free.sort(key=lambda blob: _removal_sort_key(blob, holds))
-    old = [blob for blob in free if _is_unpinned_and_old_enough(blob, holds, limits, now_ns)]
+    old = [blob for blob in free if _is_unpinned_and_due(blob, holds, limits, now_ns)]
     done = Outcome(left_bytes=_sum_disk_bytes(blobs))
     if limits.max_bytes is None:
         return old, done
@@ -225,7 +225,7 @@ def _why_held(blob: Blob, holds: Holds, limits: Limits, now_ns: int) -> str | No
     return None
 
 
-def _is_unpinned_and_old_enough(blob: Blob, holds: Holds, limits: Limits, now_ns: int) -> bool:
+def _is_unpinned_and_due(blob: Blob, holds: Holds, limits: Limits, now_ns: int) -> bool:
     is_old = limits.max_age_s is not None and blob.used_ns < now_ns - limits.max_age_s * _SECOND_NS
     if not is_old and not limits.unreferenced:
         return False
@@ -237,7 +237,7 @@ def _removal_sort_key(blob: Blob, holds: Holds) -> tuple[int, int, int]:
     return level, blob.used_ns, -blob.disk_bytes
 
 
-def _remove_blobs(
+def _remove_and_tally(
     home_dir: str, chosen: list[Blob], holds: Holds, done: Outcome, how: Pass
 ) -> None:
     for blob in chosen:

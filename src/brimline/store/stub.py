@@ -96,7 +96,7 @@ def how_to_get_the_rest_text(key: str, program: str = "brimline", *also: str) ->
     return " ".join((f"For the rest call `recall` with this key, or run `{command}`.", *also))
 
 
-def parse_reference(text: str) -> Stub | None:
+def first_reference_in(text: str) -> Stub | None:
     """The first reference in a text, in any form; None without one."""
     for match in _REFERENCE.finditer(text):
         told: dict[str, Any] = match.groupdict()

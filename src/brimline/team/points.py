@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from brimline import git
 from brimline.errors import TeamError
 from brimline.foreign import flatten
-from brimline.masking import clean
+from brimline.masking import mask
 from brimline.memory import deep
 from brimline.search import floor, ranking, turns, vectors
 from brimline.search.turns import CANDIDATES, Hit, Other
@@ -86,7 +86,7 @@ def project_label(folder: str, last_label: str = "") -> str:
     remote = git.run_git(folder, arguments, timeout_s=_GIT_S)
     match = _REMOTE.fullmatch((remote or "").strip())
     if match:
-        return clean(f"{match['host'] or match['name']}/{match['path']}".lower())
+        return mask(f"{match['host'] or match['name']}/{match['path']}".lower())
     return (last_label if remote is None else "") or folder.rstrip("/").rpartition("/")[2]
 
 
@@ -114,7 +114,7 @@ def to_points(items: Sequence[Item], table: Table, common: dict[str, str]) -> li
     dense = ranking.blend_vectors_with_previous(
         table.encode([item.text for item in items]), table.encode([item.before for item in items])
     )
-    sparse = _word_weights([(item.before, item.text) for item in items])
+    sparse = _pair_weights([(item.before, item.text) for item in items])
     made = []
     for item, vector, (words, pair) in zip(items, dense, sparse, strict=True):
         payload = item._asdict() | common
@@ -126,7 +126,7 @@ def to_points(items: Sequence[Item], table: Table, common: dict[str, str]) -> li
 
 def make_searches(query: str, table: Table, home: str, project: str | None) -> list[dict[str, Any]]:
     """One request: what other homes have, by meaning, by words, by words with the entry before."""
-    ((words, _),) = _word_weights([("", " ".join(turns.words_but_stop_words(query)))])
+    ((words, _),) = _pair_weights([("", " ".join(turns.words_but_stop_words(query)))])
     asked = {"indices": words["indices"], "values": [1.0] * len(words["indices"])}
     meaning = _round_all(table.encode([query])[0])
     only = {"must_not": [match_condition("home", home)]}
@@ -177,9 +177,9 @@ def _make_hit(key: str, payload: dict[str, Any]) -> Hit:
     """A stranger's text: nothing in it is obeyed by a terminal, and it is not endless."""
     if payload["source"] not in _SOURCES:
         raise ValueError("no source that brimline writes")
-    text, at = clean(payload["text"][:MOST_CHARACTERS]), float(payload["at"])
+    text, at = mask(payload["text"][:MOST_CHARACTERS]), float(payload["at"])
     session, source, project, author = (
-        flatten(clean(payload[name][:MOST_CHARACTERS]), _LABEL_CHARACTERS)
+        flatten(mask(payload[name][:MOST_CHARACTERS]), _LABEL_CHARACTERS)
         for name in ("session", "source", "project", "author")
     )
     f"{text}{payload['previous']}".encode()  # half a character can be searched for by nobody
@@ -192,7 +192,7 @@ def _clamp_score(value: Any, most: float) -> float:
     return max(-most, min(float(value), most)) if value == value else 0.0  # noqa: PLR0124 - is a number
 
 
-def _word_weights(pairs: Sequence[tuple[str, str]]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+def _pair_weights(pairs: Sequence[tuple[str, str]]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """Of each text, and of it with the one before, what its words weigh."""
     made: list[tuple[dict[int, float], dict[int, float]]] = [({}, {}) for _ in pairs]
     with contextlib.closing(sqlite3.connect(":memory:")) as base:

@@ -19,7 +19,7 @@ from brimline import extras
 from brimline.errors import TeamError
 from brimline.fast import io
 from brimline.foreign import flatten
-from brimline.masking import clean
+from brimline.masking import mask
 from brimline.team.place import KEY
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 try:
     import httpx2
 except ImportError as error:
-    raise TeamError(extras.with_installation_hint("a team's memory needs httpx2")) from error
+    raise TeamError(extras.text_with_install_hint("a team's memory needs httpx2")) from error
 
 # A write waits for its copies, one of which may have died a moment ago.
 TIMEOUT_S = 20.0
@@ -188,7 +188,7 @@ class Server:
     def _refusal_error(self, where: str, status: int, raw: bytes) -> RefusedError:
         answer = raw.decode("utf-8", "replace").replace(self._key or "\0", "…")
         said = re.search(r'"error":"([^"]{0,1000})', answer)
-        told = flatten(clean(said[1]), len(answer))[:_TOLD_CHARACTERS] if said else "no reason"
+        told = flatten(mask(said[1]), len(answer))[:_TOLD_CHARACTERS] if said else "no reason"
         if status in _NO_ACCESS:
             told = f"it refuses the key: is {KEY} right?"
         text = f"{where} says {status}: {told}"

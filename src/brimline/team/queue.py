@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.errors import TeamError
 from brimline.fast import io
-from brimline.masking import clean
+from brimline.masking import mask
 from brimline.memory import hits
 from brimline.team import points
 from brimline.team.qdrant import NOT_FOUND, RefusedError, Server, refuse_strange_answers
@@ -65,17 +65,17 @@ class Queue:
         self.place, self.home = place, _read_or_make_home_id(home_dir)
         # Not by the address, which has several spellings; the count tells another server.
         self._name = place.collection
-        self._memory = hits.memory_of_data(home_dir)
+        self._memory = hits.open_memory(home_dir)
         self._labels: dict[str, str] = {}
 
     def find_waiting(self) -> Waiting:
         """What is yet to be done, as far as is known here."""
-        return _find_difference(
+        return _find_sends_and_deletes(
             self._read_listed_states(),
             self._memory.run_on_database(self._entry_and_digest_by_point),
         )
 
-    def compare_with_server(self, *, rebuild: bool = False) -> Waiting:
+    def find_waiting_with_server(self, *, rebuild: bool = False) -> Waiting:
         """The same, once the server was asked; with `rebuild` it gets all that is here and no more.
 
         Raises:
@@ -99,9 +99,9 @@ class Queue:
             listed = dict.fromkeys([*there, *kept], "") | ({} if rebuild else kept)
             self._execute_for_rows("DELETE FROM shared WHERE server = ?", [(self._name,)])
             self._write_listed_states(listed)
-        return _find_difference(listed, here)._replace(unknown=unknown)
+        return _find_sends_and_deletes(listed, here)._replace(unknown=unknown)
 
-    def server_figures(self, timeout_s: float) -> dict[str, Any]:
+    def server_version_and_points(self, timeout_s: float) -> dict[str, Any]:
         """The version of the server, and how many points it has in all.
 
         Raises:
@@ -110,7 +110,7 @@ class Queue:
         with contextlib.closing(Server(self.place, timeout_s)) as server, refuse_strange_answers():
             check_collection(server.ask_collection("GET"), self.place)
             number = int(server.ask_collection("POST", "/points/count", {})["count"])
-            return {"version": clean(str(server.ask("GET", "/")["version"]))[:20], "points": number}
+            return {"version": mask(str(server.ask("GET", "/")["version"]))[:20], "points": number}
 
     def drain(
         self,
@@ -217,7 +217,7 @@ def _read_or_make_home_id(home_dir: str) -> str:
     return known.decode()
 
 
-def _find_difference(listed: dict[str, str], here: dict[str, tuple[int, str]]) -> Waiting:
+def _find_sends_and_deletes(listed: dict[str, str], here: dict[str, tuple[int, str]]) -> Waiting:
     sends = {point: one for point, one in here.items() if listed.get(point) != one[1]}
     return Waiting(sends, [point for point in listed if point not in here])
 
@@ -273,7 +273,7 @@ def check_collection(description: Any, place: Place) -> None:
     there, sparse = params["vectors"], params.get("sparse_vectors") or {}
     if own not in there or not {points.WORDS, points.PAIR} <= sparse.keys():
         raise TeamError(
-            f"{place.name} was made for another model ({clean(', '.join(there))[:100]}) than "
+            f"{place.name} was made for another model ({mask(', '.join(there))[:100]}) than "
             f"this brimline's ({own}): name another collection in memory.url; nothing was written"
         )
 

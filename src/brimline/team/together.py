@@ -78,7 +78,7 @@ def document(
     from brimline.search.documents import EVERYWHERE, Within
 
     within = EVERYWHERE if everywhere else Within(stored.real_folder(project_dir))
-    memory = hits.memory_of_data(home_dir)
+    memory = hits.open_memory(home_dir)
     found, problem = search_both(home_dir, project_dir, memory, query, limit, within)
     return hits.document(found, query, home_dir) | {"problem": problem}
 
@@ -133,7 +133,7 @@ def status(home_dir: str, project_dir: str) -> dict[str, Any] | None:
         if queue is None:
             return None
         told |= {"server": queue.place.name, "waiting": queue.find_waiting().total}
-        told |= queue.server_figures(_STATUS_S)
+        told |= queue.server_version_and_points(_STATUS_S)
     except BrimlineError as error:
         told["problem"] = str(error)
     return told

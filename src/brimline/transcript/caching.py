@@ -98,12 +98,12 @@ class CacheScan:
         self.found.read_tokens += now.read_tokens
         self.found.written_tokens += now.written_tokens
         if last is not None:
-            self._note_break(last, now)
+            self._note_if_broken(last, now)
         self._last = now
         self._between.clear()
         self._is_compacted = False
 
-    def _note_break(self, last: _Request, now: _Request) -> None:
+    def _note_if_broken(self, last: _Request, now: _Request) -> None:
         """Note what the cache held after a request and did not give to the next."""
         held = last.read_tokens + last.written_tokens
         lost = held - now.read_tokens

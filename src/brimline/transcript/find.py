@@ -104,8 +104,8 @@ def newest_transcript(project_dir: str) -> str:
     place = project_dir.rstrip("/") or "/"
     while place:
         folder = paths.project_transcripts_dir(place)
-        if found := _files_but_subagents(glob.glob(f"{glob.escape(folder)}/*.jsonl")):
-            return max(found, key=_last_heard_at)
+        if found := _drop_subagent_files(glob.glob(f"{glob.escape(folder)}/*.jsonl")):
+            return max(found, key=_latest_mtime_of_session)
         place = place.rpartition("/")[0]  # the client may have been started further up
     raise SessionError(
         "no session in this folder yet: start Claude Code here, or pass `--session ID`"
@@ -133,7 +133,7 @@ def files_beginning_with(name: str = "") -> list[str]:
 
 def all_transcripts() -> list[str]:
     """Every session of the client that is there, of all projects, the newest first."""
-    return sorted(_files_but_subagents(files_beginning_with()), key=modified_at, reverse=True)
+    return sorted(_drop_subagent_files(files_beginning_with()), key=modified_at, reverse=True)
 
 
 def session_id_after_clears(first_session: str) -> str:
@@ -178,7 +178,7 @@ def _mark_of_first_kept_message(path: str) -> bytes | None:
     with contextlib.suppress(OSError):
         for fields in read.rows_of_file(path, length=_LOOK_BYTES):
             if is_behind and row.is_message(fields):
-                return row.timestamp_field_bytes_of(fields)
+                return row.timestamp_mark_of_row(fields)
             if row.blocks_sent_to_model(fields) and not row.is_compaction_row(fields):
                 return None
             is_behind = is_behind or row.is_compaction_row(fields)
@@ -239,14 +239,14 @@ def _has_first_session_id(path: str, first_session: str) -> bool:
     return False
 
 
-def _files_but_subagents(found: list[str]) -> list[str]:
+def _drop_subagent_files(found: list[str]) -> list[str]:
     """Files only, and no subagents': older clients keep theirs beside the others."""
     own = [path for path in found if not os.path.basename(path).startswith("agent-")]
     return [path for path in own if os.path.isfile(path)]
 
 
-def _last_heard_at(path: str) -> float:
-    folder = paths.session_dir(paths.home(), session_id_of(path))
+def _latest_mtime_of_session(path: str) -> float:
+    folder = paths.session_dir(paths.data_dir(), session_id_of(path))
     return max(map(modified_at, (path, f"{folder}/spool.jsonl", f"{folder}/statusline.json")))
 
 

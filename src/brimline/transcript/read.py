@@ -76,7 +76,7 @@ class Line:
             text = self.raw.decode() if self.exact else ""
         except UnicodeDecodeError:
             text, self.exact = self.raw.decode("utf-8", "replace"), False
-        found = _parse_line(self.raw, text) if self.part is None else ((), TOO_LONG)
+        found = _records_and_problem(self.raw, text) if self.part is None else ((), TOO_LONG)
         self.records, self.problem = found
         return getattr(self, name)
 
@@ -171,7 +171,7 @@ def open_regular_file(path: str) -> BinaryIO:
     return file
 
 
-def _parse_line(raw: bytes, text: str) -> tuple[tuple[Record, ...], str | None]:
+def _records_and_problem(raw: bytes, text: str) -> tuple[tuple[Record, ...], str | None]:
     """The objects on a line, and what is wrong with it."""
     if text[:1] == "{":
         try:
@@ -181,10 +181,10 @@ def _parse_line(raw: bytes, text: str) -> tuple[tuple[Record, ...], str | None]:
         rest = len(text) - end
         if not rest or (rest == 1 and text[end] == "\n"):  # nearly every line
             return (Record(0, len(raw) - rest, value),), None
-    return _parse_unusual_line(raw, text)
+    return _records_of_unusual_line(raw, text)
 
 
-def _parse_unusual_line(raw: bytes, text: str) -> tuple[tuple[Record, ...], str | None]:
+def _records_of_unusual_line(raw: bytes, text: str) -> tuple[tuple[Record, ...], str | None]:
     """The same for a line with space or a mark before the object, or with several."""
     records, problem = _records_in(text, 1 if text[:1] == "\ufeff" else 0)
     if records and len(raw) != len(text):

@@ -57,11 +57,11 @@ class Spent:
 
     def __init__(self, row: Any) -> None:
         counts = as_object(message_of(row).get("usage"))
-        fresh, read, written = [as_count(counts.get(field)) or 0 for field in PROMPT_FIELDS]
+        fresh, read, written = [count_or_none(counts.get(field)) or 0 for field in PROMPT_FIELDS]
         self.input_tokens, self.cache_read_tokens, self.cache_written_tokens = fresh, read, written
-        self.output_tokens = as_count(counts.get("output_tokens")) or 0
+        self.output_tokens = count_or_none(counts.get("output_tokens")) or 0
         an_hour = as_object(counts.get("cache_creation")).get("ephemeral_1h_input_tokens")
-        self.written_for_an_hour_tokens = min(written, as_count(an_hour) or 0)
+        self.written_for_an_hour_tokens = min(written, count_or_none(an_hour) or 0)
 
 
 class Result:
@@ -169,7 +169,7 @@ def row_ids_referred_to(row: dict[str, Any]) -> list[str]:
     return [name for name in named if isinstance(name, str)]
 
 
-def timestamp_field_bytes_of(row: dict[str, Any]) -> bytes:
+def timestamp_mark_of_row(row: dict[str, Any]) -> bytes:
     """What every line has in it on which a row was written again."""
     return f'"timestamp":"{timestamp_text_of(row)}"'.encode()
 
@@ -388,7 +388,7 @@ def thinking_blocks(row: dict[str, Any]) -> list[dict[str, Any]]:
     return [block for _, block in numbered_blocks(row) if block.get("type") in THINKING]
 
 
-def make_thinking_stripped_row(
+def make_strip_thinking_notice(
     beside: dict[str, Any], name: str, parent: str | None, message_id: str
 ) -> dict[str, Any]:
     """The client's own row for thinking that is not sent again, from a message on.
@@ -405,7 +405,7 @@ def make_thinking_stripped_row(
     return envelope_fields_of(beside) | own | {"attachment": attachment}
 
 
-def first_id_without_thinking(row: dict[str, Any]) -> str | None:
+def thinking_stripped_from_id(row: dict[str, Any]) -> str | None:
     """The message from which on thinking before this row is not sent again; empty for all.
 
     None where the row says nothing of it.
@@ -448,8 +448,8 @@ def compaction_figures(row: dict[str, Any]) -> tuple[str | None, int | None, int
     trigger = as_text(figures.get("trigger")) or None
     return (
         trigger if trigger and trigger.isprintable() else None,
-        as_count(figures.get("preTokens")) or None,
-        as_count(figures.get("postTokens")) or None,
+        count_or_none(figures.get("preTokens")) or None,
+        count_or_none(figures.get("postTokens")) or None,
     )
 
 
@@ -487,7 +487,7 @@ def is_idle_compaction_notice(row: dict[str, Any]) -> bool:
     return row.get("type") == "system" and as_text(row.get("content")).startswith(_IDLE_NOTICES)
 
 
-def lost_thinking_text_of_row(row: Any) -> str:
+def describe_dropped_thinking(row: Any) -> str:
     """Say which thoughts are not sent any more from a row on, and who left them out; maybe none."""
     attachment = attachment_of(row)
     kind = attachment.get("type")
@@ -498,7 +498,7 @@ def lost_thinking_text_of_row(row: Any) -> str:
     if kind != "thinking_drop":
         return ""
     dropped = as_object(attachment.get("newlyDropped"))
-    count, why = as_count(dropped.get("blockCount")), as_text(dropped.get("reason"))
+    count, why = count_or_none(dropped.get("blockCount")), as_text(dropped.get("reason"))
     kinds = all_texts_in(as_object(attachment.get("clientChange")).get("kinds"))
     what = ", ".join(kinds) or "unknown"
     return f"{count or 'some'}, by the service ({why}; changed: {what})"

@@ -30,9 +30,9 @@ class Usage:
 
     def __init__(self, row: dict[str, Any], message: dict[str, Any], prompt_tokens: int) -> None:
         self.prompt_tokens = prompt_tokens
-        self.output_tokens = as_count(message["usage"].get("output_tokens")) or 0
+        self.output_tokens = count_or_none(message["usage"].get("output_tokens")) or 0
         # What the cache did not have: mostly what this request was the first to carry.
-        self.fresh_tokens = prompt_tokens - (as_count(message["usage"].get(_CACHE_READ)) or 0)
+        self.fresh_tokens = prompt_tokens - (count_or_none(message["usage"].get(_CACHE_READ)) or 0)
         self.message_id = message.get("id")
         self.model = as_text(message.get("model")) or None
         self.timestamp = as_text(row.get("timestamp")) or None
@@ -129,7 +129,7 @@ def usage_of(row: Any) -> Usage | None:
     is_synthetic = message.get("model") == SYNTHETIC_MODEL or row.get("isApiErrorMessage")
     if is_synthetic or not isinstance(usage, dict):
         return None
-    counts = [as_count(usage.get(field, 0)) for field in PROMPT_FIELDS]
+    counts = [count_or_none(usage.get(field, 0)) for field in PROMPT_FIELDS]
     if None in counts:
         return None
     prompt_tokens = sum(filter(None, counts))
@@ -237,7 +237,7 @@ def as_text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def as_count(value: Any) -> int | None:
+def count_or_none(value: Any) -> int | None:
     """A count that can be true; None for every other value."""
     if value is None:
         return 0
