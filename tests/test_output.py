@@ -125,7 +125,7 @@ def test_a_time_is_told_to_the_minute() -> None:
     """In UTC; what nobody knows says so."""
     assert output.utc_minute_text("2026-01-08T15:49:03.054Z") == "2026-01-08 15:49Z"
     assert output.utc_minute_text(None) == "unknown"
-    assert output.time_span_text(None, "2026-01-08T15:49:03Z") == "unknown to 2026-01-08 15:49Z"
+    assert output.utc_from_to_text(None, "2026-01-08T15:49:03Z") == "unknown to 2026-01-08 15:49Z"
 
 
 @pytest.mark.parametrize(

@@ -282,7 +282,7 @@ def utc_minute_text(timestamp: str | None) -> str:
     return one_line(timestamp)[:_MINUTE_CHARACTERS].replace("T", " ") + "Z"
 
 
-def time_span_text(first: str | None, last: str | None) -> str:
+def utc_from_to_text(first: str | None, last: str | None) -> str:
     """From one time to another."""
     return f"{utc_minute_text(first)} to {utc_minute_text(last)}"
 

@@ -377,7 +377,7 @@ def test_sums_of_the_days_are_those_of_their_sessions(home_dir: str, folder: Pat
     assert values["until"] == max(values["until"], "2000-01-01")
     assert (values["span"], values["sessions"]) == (30, 1)
     assert period(compacting=0.25).compaction_dollars == 0.25
-    assert period(read=20, hooks=20).tokens_as_share_of_all_brought_in(20) == 0.2
+    assert period(read=20, hooks=20).ratio_to_tokens_brought_in(20) == 0.2
 
 
 def test_a_shared_page_numbers_subagents_and_hides_models_that_are_not_everybodys(

@@ -81,7 +81,7 @@ def test_a_folder_that_cannot_be_made_raises_an_os_error(world: Path) -> None:
 
     for path in (f"{world}/file/a/b", f"{world}/link/a/b", ""):
         with pytest.raises(OSError):  # noqa: PT011 - the kind differs by path
-            io.make_folders(path)
+            io.make_folder_and_parents(path)
 
 
 def test_more_than_one_block_is_read_to_the_end(world: Path) -> None:
@@ -195,7 +195,7 @@ def test_a_file_is_created_once_and_for_the_user_alone(world: Path) -> None:
     assert path.parent.parent.stat().st_mode & 0o777 == 0o700
     io.replace_file(str(path), b"3", 0o644)
     assert path.stat().st_mode & 0o777 == 0o644
-    io.make_folders(str(path.parent))
+    io.make_folder_and_parents(str(path.parent))
 
 
 def test_variables_are_found_without_the_library_too(monkeypatch: pytest.MonkeyPatch) -> None:

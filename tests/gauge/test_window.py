@@ -421,9 +421,9 @@ def _at(occupancy: int | None = 80_000, projected: int | None = 110_000, **known
 )
 def test_a_reading_has_a_place_in_every_unit(unit: str, position: float) -> None:
     """By what is in use, or by what the next request will hold; unknown without either."""
-    assert brim.convert_reading_to_unit(_at(), unit) == position
-    assert brim.convert_reading_to_unit(_at(occupancy=None), unit) is None
-    assert brim.convert_reading_to_unit(_at(projected=None), unit) is None
+    assert brim.reading_in_tier_unit(_at(), unit) == position
+    assert brim.reading_in_tier_unit(_at(occupancy=None), unit) is None
+    assert brim.reading_in_tier_unit(_at(projected=None), unit) is None
 
 
 @pytest.mark.parametrize(

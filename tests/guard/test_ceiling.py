@@ -235,7 +235,7 @@ def test_the_name_of_a_load_is_found_in_its_input(
     load = Load(tool, tool_input)
 
     assert (load.name, load.name_without_prefix) == (name, bare)
-    assert f"'{name or 'unnamed'}'" in load.label
+    assert f"'{name or 'unnamed'}'" in load.action_text
 
 
 @pytest.mark.row("S0-21")

@@ -121,7 +121,7 @@ def test_nothing_is_read_or_written_through_a_link(
     assert contents(outside) == {"secret.md": TOPIC.format("secret").encode()}
     own = place.parent / "own"
     own.symlink_to(outside)
-    assert add(own, "new").file == "new.md"
+    assert add(own, "new").file_name == "new.md"
 
 
 def test_one_bad_file_stops_nothing_else(place: Path) -> None:
@@ -149,8 +149,8 @@ def test_any_name_has_a_file_and_a_line_of_its_own(place: Path) -> None:
     names = ["C++", "C#", "🎉", "🦀", "a]b", "[masked]", "x](c.md) y", "memory", "archive"]
     names += ["long " * 100, "é" * 300, "back\\slash"]
     made = [add(place, name) for name in names]
-    assert len({one.file for one in made}) == len(names)
-    assert not {"MEMORY.md", "archive.md", "memory.md"} & {one.file for one in made}
+    assert len({one.file_name for one in made}) == len(names)
+    assert not {"MEMORY.md", "archive.md", "memory.md"} & {one.file_name for one in made}
     assert hot.lint(str(place)) == []
     for one in made:
         hot.edit_topic(str(place), one.name, text=f"Changed {one.name}")
@@ -165,7 +165,7 @@ def test_of_two_topics_of_one_name_the_file_is_asked_for(place: Path) -> None:
     with pytest.raises(StateError, match=r"2 topics are called 'same': give one of a\.md, b\.md"):
         hot.remove_topic(str(place), "same")
     hot.remove_topic(str(place), "b.md")
-    assert [one.file for one in hot.read_topics(str(place))] == ["a.md"]
+    assert [one.file_name for one in hot.read_topics(str(place))] == ["a.md"]
 
 
 @pytest.mark.parametrize(
@@ -396,7 +396,7 @@ def test_a_topic_has_a_file_named_after_it(place: Path, name: str, file: str) ->
     for taken in ("taken.md", "taken-2.md"):
         put(place, taken, TOPIC.format(f"x {taken}"))
 
-    assert add(place, name).file == file
+    assert add(place, name).file_name == file
 
 
 def test_a_topic_is_found_by_its_file_first_then_by_its_name(place: Path) -> None:
@@ -404,7 +404,7 @@ def test_a_topic_is_found_by_its_file_first_then_by_its_name(place: Path) -> Non
     put(place, "a.md", TOPIC.format("b"))
     put(place, "b.md", TOPIC.format("c"))
 
-    found = [hot.find_topic(str(place), name).file for name in ("a", "a.md", "c", "b.md")]
+    found = [hot.find_topic(str(place), name).file_name for name in ("a", "a.md", "c", "b.md")]
 
     assert found == ["a.md", "a.md", "b.md", "b.md"]
     with pytest.raises(StateError, match="2 topics are called 'b': give one of a"):

@@ -189,7 +189,7 @@ def test_half_of_a_words_weight_is_the_same_for_all_and_half_how_rare_it_is_here
     common, rare = math.log(1 + 998.5 / 2.5), math.log(1 + 999.5 / 1.5)
     usual = (common + rare) / 2
     assert weights == pytest.approx({"otter": usual + common, "elk": usual + rare})
-    shares = floor._held_weight_shares(
+    shares = floor._text_weight_shares(
         {"otter": 1.0, "elk": 3.0}, {7: "Otters", 8: "otter elk", 9: "x"}
     )
     assert shares == {7: 0.25, 8: 1.0, 9: 0.0}

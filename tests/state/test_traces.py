@@ -22,7 +22,7 @@ def test_a_session_is_as_old_as_the_newest_file_in_its_folder(home_dir: str) -> 
     (folder / "telemetry.json").write_text("{}", encoding="utf-8")
     os.utime(folder / "spool.jsonl", (2_000, 2_000))
     os.utime(folder / "telemetry.json", (1_000, 1_000))
-    io.make_folders(paths.session_dir(home_dir, "s2"))
+    io.make_folder_and_parents(paths.session_dir(home_dir, "s2"))
 
     known = sorted(traces.sessions(home_dir))
 

@@ -83,7 +83,7 @@ def fold_new_rows(
         until: the moment (of `time.monotonic`) at which to stop, wherever that is.
     """
     try:
-        file = read.open_regular_file(transcript or "")
+        file = read.open_transcript_file(transcript or "")
     except (OSError, ValueError):
         return False
     with file:
@@ -121,7 +121,7 @@ def _fold_and_return_offset(
 def cursor_at_end_of_transcript(transcript: str | None) -> dict[str, Any]:
     """A cursor at the transcript's present end."""
     try:
-        file = read.open_regular_file(transcript or "")
+        file = read.open_transcript_file(transcript or "")
     except (OSError, ValueError):
         return {}
     with file:

@@ -181,24 +181,26 @@ class Player:
         if step.kind == "compact":
             return "", self._play_compaction()
         if step.kind == "bulk":
-            return self._call_tool("Bash", {"command": step.label}, _LOG)
+            return self._play_tool_call("Bash", {"command": step.label}, _LOG)
         if step.kind == "recall":
             first = _FAULTY_BATCH
             key = contents.resolve_key(self.home_dir, contents.LAST)
             rows = contents.read_content(self.home_dir, key)
             text = b"\n".join(rows.split(b"\n")[first - 1 : first + 4]).decode()
             command = f"brimline store get last --lines {first}:{first + 4}"
-            return self._call_tool("Bash", {"command": command}, text)[0], f"$ {command}\n{text}"
+            return self._play_tool_call("Bash", {"command": command}, text)[
+                0
+            ], f"$ {command}\n{text}"
         asked = {_INPUTS.get(step.kind, "command"): step.label}
         before = ""
         if step.kind == "Skill":
             answer = self._run_hook("PreToolUse", tool_name="Skill", tool_input=asked)
             before = answer.get("additionalContext", "")
         size = 200 if step.kind in ("Edit", "Write") else int(step.tokens * _CHARACTERS_PER_TOKEN)
-        note, _ = self._call_tool(step.kind, asked, "x" * size, step.tokens)
+        note, _ = self._play_tool_call(step.kind, asked, "x" * size, step.tokens)
         return "\n\n".join(filter(None, [before, note])), ""
 
-    def _call_tool(
+    def _play_tool_call(
         self, tool: str, tool_input: dict[str, Any], text: str, tokens: int | None = None
     ) -> tuple[str, str]:
         """A tool's result; returns the note for the model, and the result as it reaches it."""

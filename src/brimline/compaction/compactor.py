@@ -222,7 +222,7 @@ def compact_harder(
         wanted = before - (used - allowed * _ROOM_RATIO) * min(1.0, before / used)
     for hot in _REACTIVE_HOT:
         case.draft_stand_ins(hot)
-        if before - sum(map(case.saved_tokens, case.drafts)) <= wanted:
+        if before - sum(map(case.draft_saved_tokens, case.drafts)) <= wanted:
             break
     outcome = case.apply_drafts_and_make_outcome("conversation", "refused", 0, RETRY)
     return outcome if outcome.fresh else None
@@ -356,7 +356,7 @@ class _Case:
 
     def _note_wait_return_pending(self, position: int) -> timing.Pending:
         """Note what it costs that a draft waits for one request more."""
-        name, saved = self.found[position].id, self.saved_tokens(position)
+        name, saved = self.found[position].id, self.draft_saved_tokens(position)
         waited = self.state.waited.get(name, 0.0) + self.settings.prices.read * saved
         self.state.waited[name] = waited
         return timing.Pending(position, saved, waited)
@@ -370,7 +370,7 @@ class _Case:
         waiting = [position for position in self.drafts if position < free]
         if not waiting or not self._is_near_brim():
             return "", free
-        freed = sum(map(self.saved_tokens, waiting))
+        freed = sum(map(self.draft_saved_tokens, waiting))
         behind = range(waiting[0], len(self.found))
         freed += sum(self.tokens[at] for at in behind if self.found[at].is_thinking)
         is_worth_it = freed >= self.settings.bound_worth_ratio * self.sent_tokens
@@ -439,10 +439,10 @@ class _Case:
         numbers = [only.number] if only else [layer.number for layer in LAYERS if layer.draft]
         for number in sorted(numbers):
             done = [at for at in applied if only or self.drafts[at].layer == number]
-            saved = sum(map(self.saved_tokens, done))
+            saved = sum(map(self.draft_saved_tokens, done))
             yield LayerOutcome(number, "applied" if done else "nothing", len(done), saved)
 
-    def saved_tokens(self, position: int) -> float:
+    def draft_saved_tokens(self, position: int) -> float:
         return self.tokens[position] - self.drafts[position].tokens
 
     def _count_warm_blocks(self) -> int:

@@ -196,7 +196,7 @@ def sparkline_path(values: Sequence[int], top: int, width: int = 120, height: in
 def _plot_with_ticks(size: Size, count: int, highest: float, unit: str = "") -> Plot:
     top = highest * _HEADROOM
     plot = Plot(size, count, top)
-    step = _round_tick_up(top / _TICKS)
+    step = _round_tick_step_up(top / _TICKS)
     at = 0.0
     while at <= top:
         label = f"{at:.1f}" if 0 < step < 1 else short_token_count_text(round(at))
@@ -205,7 +205,7 @@ def _plot_with_ticks(size: Size, count: int, highest: float, unit: str = "") -> 
     return plot
 
 
-def _round_tick_up(step: float) -> float:
+def _round_tick_step_up(step: float) -> float:
     """The next round number."""
     size = 10.0 ** math.floor(math.log10(step))
     return next((size * factor for factor in (1, 2, 5) if size * factor >= step), size * 10)

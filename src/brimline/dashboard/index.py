@@ -164,7 +164,7 @@ class Index:
         """A connection of one's own; a file that is damaged or of another version is made anew."""
         path = f"{self.home_dir}/{paths.DASHBOARD_INDEX}"
         try:
-            io.make_folders(self.home_dir)
+            io.make_folder_and_parents(self.home_dir)
             io.create_exclusively(path, b"")
             base = sqlite3.connect(path, timeout=10)
         except (OSError, sqlite3.OperationalError) as error:
@@ -226,7 +226,7 @@ def index_row(session: story.Story) -> dict[str, Any]:
         "saved_tokens": session.saved.kept_out_tokens,
         "cost_usd": session.cost_usd,
         "injected_tokens": session.injections.tokens.total(),
-        "causes": session.cache.causes,
+        "causes": session.cache.break_counts_by_cause,
     }
 
 

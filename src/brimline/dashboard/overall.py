@@ -72,7 +72,7 @@ class Period:
         """What hooks and the client added."""
         return sum(row["injected_tokens"] for row in self.rows)
 
-    def tokens_as_share_of_all_brought_in(self, tokens: int) -> float:
+    def ratio_to_tokens_brought_in(self, tokens: int) -> float:
         """Tokens as a share of what tools, hooks and the client brought in."""
         return tokens / max(1, self.injected_tokens + self.tools.total())
 
@@ -141,7 +141,7 @@ def _advise_on_compactions(period: Period) -> Advice | None:
 
 def _advise_on_tools(period: Period) -> Advice | None:
     for tool, tokens in period.tools.most_common(1):
-        share = period.tokens_as_share_of_all_brought_in(tokens)
+        share = period.ratio_to_tokens_brought_in(tokens)
         if share > _MUCH_OF_ONE_TOOL:
             text = f"Results of {output.one_line(tool, 40)} are {share:.0%} of what came in: "
             largest = max(period.rows, key=lambda row: row["tools"].get(tool, 0))
@@ -151,7 +151,7 @@ def _advise_on_tools(period: Period) -> Advice | None:
 
 
 def _advise_on_injections(period: Period) -> Advice | None:
-    share = period.tokens_as_share_of_all_brought_in(period.injected_tokens)
+    share = period.ratio_to_tokens_brought_in(period.injected_tokens)
     if share <= _MUCH_INJECTED:
         return None
     text = f"Hooks and the client added {share:.0%} of what came in."

@@ -92,7 +92,7 @@ def _write_login_page(address: str, key: str) -> str:
         OSError: it cannot be written.
     """
     file = f"{paths.data_dir()}/dashboard-{os.getpid()}.html"
-    io.make_folders(paths.data_dir())
+    io.make_folder_and_parents(paths.data_dir())
     io.replace_file(file, _ENTRANCE.format(address=address, key=key).encode())
     return file
 

@@ -228,7 +228,7 @@ def new_items_and_text_by_row(story: Story, moment: Moment) -> list[tuple[list[I
     for item in moment.items:
         by_row.setdefault(item.offset, []).append(item)
     by_row.pop(-1, None)
-    with read.open_regular_file(story.path) as file:
+    with read.open_transcript_file(story.path) as file:
         found = [(by_row[at], row_text_at(file, at)) for at in sorted(by_row)[:_MOST_ROWS]]
     return sorted(found, key=lambda row: -sum(item.tokens for item in row[0]))
 
@@ -292,7 +292,7 @@ def _cards_after_compactions(story: Story) -> list[tuple[int, str]]:
     """The first request after each compaction, with the card that it got."""
     firsts = {moment.segment: moment for moment in reversed(story.moments) if moment.segment}
     cards = []
-    with read.open_regular_file(story.path) as file:
+    with read.open_transcript_file(story.path) as file:
         for moment in reversed(firsts.values()):
             for offset in sorted(
                 {item.offset for item in moment.items if item.kind == "hook"} - {-1}

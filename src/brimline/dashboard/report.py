@@ -60,7 +60,7 @@ def _csp_hash(text: str) -> str:
 
 def _largest_items_with_texts(found: Story) -> list[tuple[int, Item, str]]:
     """The largest items, each with its request and its text."""
-    with read.open_regular_file(found.path) as file:
+    with read.open_transcript_file(found.path) as file:
         return [
             (number, item, pages.row_text_at(file, item.offset))
             for number, item in pages.largest_items_and_their_requests(found, _TEXTS)

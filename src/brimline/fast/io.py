@@ -183,7 +183,7 @@ def remove(path: str) -> None:
         pass
 
 
-def make_folders(path: str) -> None:
+def make_folder_and_parents(path: str) -> None:
     """Create a folder and its missing parents, each readable by the user alone."""
     try:
         system.mkdir(path_bytes(path), 0o700)
@@ -193,7 +193,7 @@ def make_folders(path: str) -> None:
         parent = path.rpartition("/")[0]
         if not parent:
             raise
-        make_folders(parent)
+        make_folder_and_parents(parent)
         try:
             system.mkdir(path_bytes(path), 0o700)
         except FileExistsError:
@@ -205,7 +205,7 @@ def _open_and_write(path: str, flags: int, data: bytes, mode: int = 0o600) -> No
     try:
         descriptor = system.open(path_bytes(path), flags, mode)
     except FileNotFoundError:
-        make_folders(path.rpartition("/")[0])
+        make_folder_and_parents(path.rpartition("/")[0])
         descriptor = system.open(path_bytes(path), flags, mode)
     try:
         if system.write(descriptor, data) != len(data):

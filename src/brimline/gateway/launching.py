@@ -207,7 +207,7 @@ def _temporary_settings_file(settings: dict[str, Any]) -> Iterator[str]:
 
     place = os.path.dirname(paths.stand_ins_database(paths.data_dir()))
     try:
-        io.make_folders(place)
+        io.make_folder_and_parents(place)
         for left in Path(place).glob(f"{_RUN}*"):
             with contextlib.suppress(OSError), left.open() as other:
                 fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)

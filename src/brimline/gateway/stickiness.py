@@ -74,7 +74,7 @@ class Stickiness:
             OSError, sqlite3.Error: it cannot be read or written.
         """
         path = paths.stand_ins_database(home_dir)
-        io.make_folders(os.path.dirname(path))
+        io.make_folder_and_parents(os.path.dirname(path))
         self._lock = threading.Lock()
         try:
             self._database = _open_database(path, now)

@@ -249,7 +249,7 @@ def _fill_in_tier(reading: Reading, occupancy: int, tail_tokens: int, policy: Po
     reading.margin_tokens = reading.compaction.tokens - reading.projected_tokens
     thresholds, unit = values["guard.tiers"], values["guard.tier_unit"]
     reading.tier_count = len(thresholds)
-    tier = window.tier_at_position(window.convert_reading_to_unit(reading, unit), thresholds, unit)
+    tier = window.tier_at_position(window.reading_in_tier_unit(reading, unit), thresholds, unit)
     limit_points = values["guard.velocity_points"]
     if tier is not None and limit_points and len(reading.history) > 1:
         reading.raised = window.is_growth_steep_enough_to_lift_tier(reading, tier, limit_points)

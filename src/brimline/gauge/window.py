@@ -227,7 +227,7 @@ def _does_client_compact_at_threshold(
     return None if most is None else window.tokens <= most
 
 
-def convert_reading_to_unit(reading: Reading, unit: str) -> float | None:
+def reading_in_tier_unit(reading: Reading, unit: str) -> float | None:
     """Where a reading stands in a unit.
 
     `used` and `remaining` are shares of the window as the client's own percentage shows them;

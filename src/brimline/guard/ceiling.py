@@ -48,7 +48,7 @@ class Load:
         self.name = flatten(clienttools.first_text_among_names(tool_input, keys), _LONGEST_NAME)
 
     @property
-    def label(self) -> str:
+    def action_text(self) -> str:
         """What is about to happen, in words."""
         verb = "invoking skill" if self.tool == "Skill" else "loading agent"
         return f"{verb} '{self.name or 'unnamed'}'"
@@ -70,7 +70,7 @@ def decide(turn: Turn) -> Decision | None:
         return None
     if preset["dispatch"] and _is_agent_start_in_last_tier(load, reading):
         _record_refused_load(turn, load, "critical tier")
-        fields = monitor.template_fields_of_reading(reading) | {"load": load.label}
+        fields = monitor.template_fields_of_reading(reading) | {"load": load.action_text}
         return Decision(permission="deny", reason=preset["dispatch"].format_map(fields))
     used = reading.occupancy_tokens
     gate = _gate_mode_of_tool(load.tool, values["guard.gate_tools"])
@@ -140,7 +140,7 @@ def _advice_or_refusal_text(
     words, reading = turn.policy.preset["ceiling"], turn.reading
     source = reading.window.source
     fields = monitor.template_fields_of_reading(reading) | {
-        "load": load.label,
+        "load": load.action_text,
         "ceiling": ceiling.tokens,
         "bound": ceiling.bound,
         "source": source,
@@ -157,9 +157,9 @@ def _advice_or_refusal_text(
 def _record_refused_load(turn: Turn, load: Load, reason: str) -> None:
     from brimline.state import logs
 
-    turn.spool_event("Blocked", blocked=True, tool=load.tool, subject=load.label)
+    turn.spool_event("Blocked", blocked=True, tool=load.tool, subject=load.action_text)
     session, figures = turn.state.session_id, turn.reading.recorded_figures()
-    fields = {"kind": "block", "subject": load.label, "reason": reason}
+    fields = {"kind": "block", "subject": load.action_text, "reason": reason}
     turn.attempt("audit", logs.audit_notice, turn.home, session, figures, fields)
 
 

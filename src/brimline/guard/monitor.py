@@ -94,11 +94,11 @@ def _release_tiers_that_were_left(turn: Turn) -> None:
     The reading must be newer than the announcement: a hook that started earlier may still hold an
     older one. A tier that steep growth holds up is not left, wherever the reading stands.
     """
-    from brimline.gauge.window import convert_reading_to_unit, is_position_clearly_below_tier
+    from brimline.gauge.window import is_position_clearly_below_tier, reading_in_tier_unit
 
     reading = turn.reading
     thresholds, unit = turn.values["guard.tiers"], turn.values["guard.tier_unit"]
-    at = convert_reading_to_unit(reading, unit)
+    at = reading_in_tier_unit(reading, unit)
     if at is None:
         return
     for level, offset in turn.state.offsets_of_spoken_levels().items():

@@ -100,7 +100,7 @@ def client_version_on_path() -> tuple[int, ...]:
     return tuple(int(word) for word in words if word.isdigit() and not code)
 
 
-def folders_of_plugin(name: str) -> list[str]:
+def plugin_folders(name: str) -> list[str]:
     """Where the client has installed a plugin, by its own record."""
     plugins = clientsettings.read_settings(_path_in_plugins_folder("installed_plugins"))
     found = _as_dict(plugins.get("plugins")).get(name)

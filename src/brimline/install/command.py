@@ -306,7 +306,7 @@ def _decoded_lines_keeping_ends(raw: bytes | None) -> list[str]:
 def _make_data_folder_and_compile(wired: entries.Wiring, project_dir: str) -> list[str]:
     """Make the data folder, compile package and settings; returns what hooks can do without."""
     try:
-        io.make_folders(wired.home)
+        io.make_folder_and_parents(wired.home)
         os.listdir(wired.home)
         config.compile_policy(wired.home, project_dir)
     except OSError as error:

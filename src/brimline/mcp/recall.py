@@ -79,7 +79,7 @@ def answer(home_dir: str, project_dir: str, arguments: dict[str, Any]) -> str:
             f"{layout.short_key(key)} was not stored by a session of this project: add "
             "everywhere=true if the user wants it all the same"
         )
-    return _output_text(home_dir, key, meta, call)
+    return _stored_output_text(home_dir, key, meta, call)
 
 
 def _parse_arguments(arguments: dict[str, Any]) -> Asked:
@@ -144,7 +144,7 @@ def _is_output_of_project(home_dir: str, key: str, known: dict[str, Any], projec
     )
 
 
-def _output_text(home_dir: str, key: str, meta: dict[str, Any], call: Asked) -> str:
+def _stored_output_text(home_dir: str, key: str, meta: dict[str, Any], call: Asked) -> str:
     data = contents.read_content(home_dir, key)
     name = _key_and_origin_text(key, meta)
     if stored.is_binary(data):
@@ -229,7 +229,7 @@ def _search_outputs_as_text(home_dir: str, project_dir: str, asked: Asked, room:
         return "\n".join([first, *_lines_on_what_not_searched(result)])
     wanted = stored.parse_terms(asked.query)
     numbered = enumerate(result.hits, result.span.first)
-    texts = (f"{number}. {_hit_text(hit, home_dir, wanted)}" for number, hit in numbered)
+    texts = (f"{number}. {_stored_hit_text(hit, home_dir, wanted)}" for number, hit in numbered)
     blocks = _rows_that_fit(texts, room)
     last, total = result.span.first + len(blocks) - 1, result.total
     rest = f'; next: lines="{last + 1}:{min(last + _HITS_PER_ANSWER, total)}"'
@@ -250,7 +250,7 @@ def _rows_that_fit(rows: Iterable[str], room: int = ROOM) -> list[str]:
     return shown
 
 
-def _hit_text(hit: Hit, home_dir: str, wanted: list[str]) -> str:
+def _stored_hit_text(hit: Hit, home_dir: str, wanted: list[str]) -> str:
     document = hit.document
     key = layout.PREFIX + document.ref
     described = contents.read_sidecar(home_dir, key)

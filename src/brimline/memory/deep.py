@@ -389,7 +389,7 @@ def _new_session_entries(path: str, start: int, until: float) -> tuple[list[Entr
     """What was said in a session since it was read last, where to read on, whether that is all."""
     made: list[Entry] = []
     session, project = find.session_id_of(path), stored.real_folder(find.folder_it_began_in(path))
-    with read.open_regular_file(path) as file:
+    with read.open_transcript_file(path) as file:
         if start and os.pread(file.fileno(), 1, start - 1) != b"\n":
             start = 0  # it was rewritten
         file.seek(start)

@@ -46,7 +46,7 @@ class Topic(NamedTuple):
     line: int = 1
 
     @property
-    def file(self) -> str:
+    def file_name(self) -> str:
         """How the index names it."""
         return os.path.basename(self.path)
 
@@ -98,7 +98,7 @@ def add_topic(
     textfile.refuse_too_large(path, document.encode())
     _refuse_unreadable_indexes(place)
     _refuse_known_name_or_text(place, name, text.strip())
-    io.make_folders(place)
+    io.make_folder_and_parents(place)
     if not io.create_exclusively(path, document.encode()):
         raise StateError(f"{path} is there already: `brimline memory edit` changes it")
     topic = Topic(path, name, description, kind, text, front)
@@ -177,12 +177,12 @@ def remove_topic(place: str, name: str) -> Topic:
     topic = find_topic(place, name)
     if os.path.isdir(topic.path) and not os.path.islink(topic.path):
         raise StateError(f"{topic.path} is a folder: delete it by hand")
-    _refuse_unreadable_indexes(place, besides=topic.file)
+    _refuse_unreadable_indexes(place, besides=topic.file_name)
     # The line first: what the index does not name is found by `lint`, a dead link misleads.
     for index in (INDEX, ARCHIVE):
-        if topic.file != index:
+        if topic.file_name != index:
             textfile.change_lines(
-                f"{place}/{index}", lambda old: hotindex.lines_without_topic(old, topic.file)
+                f"{place}/{index}", lambda old: hotindex.lines_without_topic(old, topic.file_name)
             )
     io.remove(topic.path)
     return topic
@@ -195,11 +195,11 @@ def find_topic(place: str, name: str) -> Topic:
         StateError: there is none, or more than one.
     """
     all_topics = read_topics(place)
-    matches = [topic for topic in all_topics if name == topic.file] or [
-        topic for topic in all_topics if name in (topic.name, topic.file.removesuffix(".md"))
+    matches = [topic for topic in all_topics if name == topic.file_name] or [
+        topic for topic in all_topics if name in (topic.name, topic.file_name.removesuffix(".md"))
     ]
     if len(matches) > 1:
-        names = ", ".join(topic.file for topic in matches)
+        names = ", ".join(topic.file_name for topic in matches)
         raise StateError(f"{len(matches)} topics are called {name!r}: give one of {names}")
     if not matches:
         raise StateError(f"there is no topic {name!r} in {place}: `brimline memory list` has them")
@@ -215,7 +215,7 @@ def lint(place: str) -> list[Problem]:
     linked = {ARCHIVE: ""}
     for index in (INDEX, ARCHIVE):
         problems += _find_dead_and_repeated_links(place, index, linked)
-    lost = [topic.path for topic in all_topics if topic.file not in linked]
+    lost = [topic.path for topic in all_topics if topic.file_name not in linked]
     problems += [Problem(path, 1, f"{INDEX} does not name it") for path in lost]
     problems += _find_duplicates(all_topics)
     return [*problems, *_find_index_too_long(f"{place}/{INDEX}")]
@@ -315,7 +315,7 @@ def _find_duplicates(known: list[Topic]) -> Iterator[Problem]:
             said = " ".join(str(getattr(topic, part)).casefold().split())
             if said and said in seen:
                 yield Problem(topic.path, 1, f"it has the same {part} as {seen[said]}")
-            seen.setdefault(said, topic.file)
+            seen.setdefault(said, topic.file_name)
 
 
 def _find_index_too_long(path: str) -> Iterator[Problem]:
@@ -370,16 +370,16 @@ def _put_topic_in_index(place: str, topic: Topic) -> None:
     """Name a topic; what no longer fits goes to the archive first, so that nothing is lost."""
 
     def lines_with_topic_that_fit(lines: list[str]) -> list[str]:
-        named_too = hotindex.lines_with_topic(lines, topic.file, topic.name, topic.description)
-        kept, moved = hotindex.split_off_oldest_beyond_limits(named_too, topic.file)
+        named_too = hotindex.lines_with_topic(lines, topic.file_name, topic.name, topic.description)
+        kept, moved = hotindex.split_off_oldest_beyond_limits(named_too, topic.file_name)
         if moved:
             _move_entries_to_archive(place, moved)
         return kept
 
     textfile.change_lines(f"{place}/{INDEX}", lines_with_topic_that_fit)
-    if topic.file != ARCHIVE:
+    if topic.file_name != ARCHIVE:
         textfile.change_lines(
-            f"{place}/{ARCHIVE}", lambda old: hotindex.lines_without_topic(old, topic.file)
+            f"{place}/{ARCHIVE}", lambda old: hotindex.lines_without_topic(old, topic.file_name)
         )
 
 

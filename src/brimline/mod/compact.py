@@ -245,13 +245,13 @@ def _result_text_tokens(text: str) -> float:
 
 
 def _input_tokens(value: Any) -> float:
-    return _count_json_characters(value) / _PER_TOKEN
+    return _estimate_json_characters(value) / _PER_TOKEN
 
 
-def _count_json_characters(value: Any) -> int:
+def _estimate_json_characters(value: Any) -> int:
     """The characters of a value as JSON writes it, about."""
     if isinstance(value, dict):
-        return sum(len(name) + 6 + _count_json_characters(item) for name, item in value.items())
+        return sum(len(name) + 6 + _estimate_json_characters(item) for name, item in value.items())
     if isinstance(value, list):
-        return sum(_count_json_characters(item) + 2 for item in value)
+        return sum(_estimate_json_characters(item) + 2 for item in value)
     return len(value) if isinstance(value, str) else 4

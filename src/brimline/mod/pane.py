@@ -212,7 +212,7 @@ def _colour_for_tokens(tokens: int, now: reading.Reading, settings: policy.Polic
     at.occupancy_tokens = at.projected_tokens = tokens
     at.margin_tokens = now.compaction.tokens - tokens
     thresholds, unit = settings.values["guard.tiers"], settings.values["guard.tier_unit"]
-    tier = window.tier_at_position(window.convert_reading_to_unit(at, unit), thresholds, unit)
+    tier = window.tier_at_position(window.reading_in_tier_unit(at, unit), thresholds, unit)
     return wording.tier_colour(tier or 0, len(thresholds))
 
 

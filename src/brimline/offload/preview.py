@@ -134,7 +134,7 @@ def _pick_lines_give_names(
     source.left = budget - source.frame
     share = _HEADINGS_SHARE.get(kind, 0.0)
     if not share:
-        _pick_alarming_lines(source, source.left - int(budget * _ALARMS_SHARE))
+        _pick_alarms_into_excerpt(source, source.left - int(budget * _ALARMS_SHARE))
     filled = [position for position, line in enumerate(lines) if line.strip()]
     for position in [*filled[:_HEAD_LINES], *filled[-_TAIL_LINES:]]:
         source.pick_if_it_fits(position, _WIDTH)
@@ -152,7 +152,7 @@ def _pick_lines_give_names(
     return names.choose_names_that_fit(named, source.left)
 
 
-def _pick_alarming_lines(source: Excerpt, limit: int) -> None:
+def _pick_alarms_into_excerpt(source: Excerpt, limit: int) -> None:
     """Show what failed, once per message, however often it came."""
     more = "" if len(source.lines) == source.total else " or more"
     # By form: how grave it is, the gravest lowest, and where it stands.

@@ -93,7 +93,7 @@ class _Reader:
         inner = rest.strip()
         indent = len(rest) - len(rest.lstrip(" "))
         if self.in_comment or (not self.fence and inner.startswith("<!--")):
-            return self._classify_comment(number, row, inner)
+            return self._classify_line_in_comment(number, row, inner)
         if not inner:
             self.in_paragraph = False
             return Line(number, row, CODE if self.fence else BLANK)
@@ -118,7 +118,7 @@ class _Reader:
         level = len(heading[1]) if heading else 0
         return Line(number, row, TEXT, _without_code_and_comments(row), level, indent, bool(item))
 
-    def _classify_comment(self, number: int, row: str, inner: str) -> Line:
+    def _classify_line_in_comment(self, number: int, row: str, inner: str) -> Line:
         """A comment that stands by itself; what follows its end on the line is text again."""
         start = 0 if self.in_comment else 4
         _, end, after = inner[start:].partition("-->")

@@ -50,7 +50,7 @@ def keys_above_floor(
     if not words:
         return []
     weighty = [word for word in words if word.lower() not in _SLIGHT] or words
-    shares = _held_weight_shares(_weights_of_words(connection, query, weighty), texts)
+    shares = _text_weight_shares(_weights_of_words(connection, query, weighty), texts)
     if max([*shares.values()][:_FIRST], default=0.0) < _ONE_OF_FIRST:
         return []
     return [key for key, share in shares.items() if share >= _EVERY]
@@ -78,7 +78,7 @@ def _weight_of_word_in_no_entry(query: str, word: str) -> float:
     return (0.5 + rarity) * (_NAME if is_name else 1.0)
 
 
-def _held_weight_shares(weights: Mapping[str, float], texts: Mapping[int, str]) -> dict[int, float]:
+def _text_weight_shares(weights: Mapping[str, float], texts: Mapping[int, str]) -> dict[int, float]:
     """Of each text the share of the words' weight that it holds."""
     shares = dict.fromkeys(texts, 0.0)
     whole = sum(weights.values())

@@ -215,14 +215,14 @@ def _kinds_and_bytes_of_row(value: dict[str, Any], size_bytes: int) -> Iterator[
         yield _WHOLE_ROWS.get(str(kind), "bookkeeping"), size_bytes
     else:
         left = size_bytes
-        for part, inner in _kinds_and_parts_of_message(value):
+        for part, inner in _kinds_and_parts_of_row(value):
             taken = min(left, _count_encoded_bytes(inner))
             left -= taken
             yield part, taken
         yield ENVELOPE, left
 
 
-def _kinds_and_parts_of_message(value: dict[str, Any]) -> list[tuple[str, Any]]:
+def _kinds_and_parts_of_row(value: dict[str, Any]) -> list[tuple[str, Any]]:
     """What a message or an attachment consists of."""
     speaker = str(value.get("type"))
     if speaker == "attachment":

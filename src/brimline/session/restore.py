@@ -130,7 +130,7 @@ def write_note(home_dir: str, done: Rewritten, more: dict[str, Any]) -> str:
     head = {"v": FORMATS[-1], "session": session, "path": done.path, "at": time.time()}
     whole = {**head, "before": done.before, "after": done.after, **more}
     line = json.dumps(whole).encode() + b"\n"
-    io.make_folders(folder)
+    io.make_folder_and_parents(folder)
     there = [int(name[:-6]) for name in io.list_names(folder) if name[:-6].isdecimal()]
     file = f"{folder}/{max(there, default=0) + 1:06d}{_ENDING}"
     disk.write_file_atomically(file, f"{folder}/unfinished", line)

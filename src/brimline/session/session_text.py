@@ -49,7 +49,7 @@ def _overview_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
     rows = [
         ("file", output.one_line(document["transcript"], _PATH_CHARACTERS)),
         ("size", f"{size}, {lines}"),
-        ("active", output.time_span_text(document["first_at"], document["last_at"])),
+        ("active", output.utc_from_to_text(document["first_at"], document["last_at"])),
         ("went on for", ", ".join(counted)),
     ]
     for model, requests in document["models"].items():

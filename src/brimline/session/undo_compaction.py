@@ -131,7 +131,7 @@ def _write_rest_as_second_session(found: Undoing) -> None:
     first_id, second_id = map(find.session_id_of, (found.path, found.second))
     mark = re.compile(rb'("sessionId":\s*")' + re.escape(first_id.encode()) + b'"')
     with disk.Draft(disk.path_beside(found.path, "second")) as draft:
-        with read.open_regular_file(found.path) as file:
+        with read.open_transcript_file(found.path) as file:
             file.seek(found.start)
             for line in read.lines_of_stream(file, found.length - found.start):
                 named = mark.sub(rb"\g<1>" + second_id.encode() + b'"', line.raw)

@@ -55,7 +55,7 @@ def fill_by_preset(
 ) -> set[str]:
     """Give every setting that nobody set the value of the preset in force; returns their names."""
     chosen = preset_or_default(values["guard.preset"])["settings"]
-    if _has_other_unit(values, chosen, explicit):
+    if _has_tiers_of_other_unit(values, chosen, explicit):
         explicit = explicit - {"guard.tiers"}
     for preset in load_presets().values():
         for key in preset["settings"]:
@@ -79,7 +79,9 @@ def apply_preset_variables(
             values[entry["setting"]] = found
 
 
-def _has_other_unit(values: dict[str, Any], chosen: dict[str, Any], explicit: set[str]) -> bool:
+def _has_tiers_of_other_unit(
+    values: dict[str, Any], chosen: dict[str, Any], explicit: set[str]
+) -> bool:
     """Whether falling thresholds of the usual unit would meet a preset that counts upwards."""
     if "guard.tiers" not in explicit or "guard.tier_unit" in explicit:
         return False

@@ -425,7 +425,7 @@ def _parse_line(line: bytes | None) -> Session | None:
 @contextlib.contextmanager
 def _try_to_hold_lock(home_dir: str, until: float) -> Iterator[bool]:
     """Hold the lock beside the history, or not; the system drops it however its holder ends."""
-    io.make_folders(home_dir)
+    io.make_folder_and_parents(home_dir)
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
     descriptor = os.open(f"{home_dir}/history.lock", flags, 0o600)
     until = min(until, time.monotonic() + _WAIT_S)

@@ -254,7 +254,7 @@ def _session_text(document: dict[str, Any]) -> str:
     rows = [
         ("project", output.one_line(document["project"] or "unknown", 200)),
         ("model", output.one_line(document["model"] or "unknown")),
-        ("active", output.time_span_text(document["first_at"], document["last_at"])),
+        ("active", output.utc_from_to_text(document["first_at"], document["last_at"])),
         ("requests", str(document["requests"])),
         ("fullest", _fullness_text(document["peak_occupancy_tokens"], document["window_tokens"])),
         ("kept out", kept_out_text(document["kept_out"])),

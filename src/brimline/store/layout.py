@@ -146,7 +146,7 @@ def write_atomically(
     try:
         descriptor = io.system.open(io.path_bytes(path), _CREATE, 0o600)
     except FileNotFoundError:
-        io.make_folders(home_dir + TMP)
+        io.make_folder_and_parents(home_dir + TMP)
         io.create_exclusively(home_dir + FORMAT_FILE, b"%d\n" % FORMAT)
         descriptor = io.system.open(io.path_bytes(path), _CREATE, 0o600)
     try:
@@ -163,7 +163,7 @@ def write_atomically(
         try:
             io.system.replace(io.path_bytes(path), io.path_bytes(target))
         except FileNotFoundError:
-            io.make_folders(target.rpartition("/")[0])
+            io.make_folder_and_parents(target.rpartition("/")[0])
             io.system.replace(io.path_bytes(path), io.path_bytes(target))
     except OSError:
         io.remove(path)

@@ -37,7 +37,7 @@ def move_file_aside(home_dir: str, kind: str, digest: str) -> str | None:
         OSError: it cannot be moved.
     """
     folder = home_dir + layout.TMP
-    io.make_folders(folder)  # without it, a blob would seem to be gone
+    io.make_folder_and_parents(folder)  # without it, a blob would seem to be gone
     aside = f"{folder}/{digest}.{kind}.{os.getpid()}.{time.monotonic_ns()}.gone"
     try:
         os.rename(layout.stored_path(home_dir, digest, kind), aside)
@@ -135,7 +135,10 @@ def own_and_shared_keys(home_dir: str, session: str) -> Forgotten:
     Raises:
         StoreError: a folder cannot be read.
     """
-    by_key, sent = contents.sessions_by_key(home_dir), keys_rooms_promise(home_dir, but=session)
+    by_key, sent = (
+        contents.sessions_by_key(home_dir),
+        keys_promised_outside_files(home_dir, but=session),
+    )
     stored = Forgotten([], [])
     for blob in contents.list_blobs(home_dir):
         described = contents.read_sidecar(home_dir, blob.key).get("session")
@@ -146,7 +149,7 @@ def own_and_shared_keys(home_dir: str, session: str) -> Forgotten:
     return stored
 
 
-def keys_rooms_promise(home_dir: str, but: str = "") -> set[str]:
+def keys_promised_outside_files(home_dir: str, but: str = "") -> set[str]:
     """The keys that rooms promise elsewhere than in files, for all sessions but one.
 
     Raises:

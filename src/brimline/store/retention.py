@@ -294,7 +294,9 @@ def digests_mentioned_anywhere(home_dir: str, digests: Iterable[str], how: Pass)
     """
     known = _load_mentions_by_file(home_dir)
     fresh: dict[str, Any] = {}
-    mentions = {key.removeprefix(layout.PREFIX) for key in removal.keys_rooms_promise(home_dir)}
+    mentions = {
+        key.removeprefix(layout.PREFIX) for key in removal.keys_promised_outside_files(home_dir)
+    }
     unreadable: list[str] = []
     finished = True
     for path in files_that_may_mention_keys(home_dir, unreadable):

@@ -189,7 +189,7 @@ def file_contains(path: str, mark: bytes) -> bool:
     """Whether some bytes stand in a file."""
     with (
         contextlib.suppress(OSError, ValueError),  # gone, or empty
-        read.open_regular_file(path) as file,
+        read.open_transcript_file(path) as file,
         mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
     ):
         return data.find(mark) >= 0
@@ -206,7 +206,7 @@ def checked_transcript(path: str) -> str:
         SessionError: it cannot be read, or nothing at its beginning is a row.
     """
     try:
-        with read.open_regular_file(path) as file:
+        with read.open_transcript_file(path) as file:
             lines = read.lines_of_stream(file, _LOOK_BYTES)
             found = [line for line in lines if line.problem != read.BLANK]
     except OSError as error:

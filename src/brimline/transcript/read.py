@@ -106,7 +106,7 @@ def rows_of_file(
     Raises:
         OSError: the file cannot be read, or is not a regular file.
     """
-    with open_regular_file(path) as file:
+    with open_transcript_file(path) as file:
         for line in lines_of_stream(file, length, progress, _LONGEST_ROW_BYTES):
             if line.part is None and (not marks or any(mark in line.raw for mark in marks)):
                 found = json.parse_all_on_line(line.raw)
@@ -119,7 +119,7 @@ def lines_of_file(path: str, progress: Progress = None) -> Iterator[Line]:
     Raises:
         OSError: the file cannot be read, or is not a regular file.
     """
-    with open_regular_file(path) as file:
+    with open_transcript_file(path) as file:
         yield from lines_of_stream(file, os.fstat(file.fileno()).st_size, progress)
 
 
@@ -157,7 +157,7 @@ def lines_of_stream(
             raw = stream.readline(min(left, PART_BYTES))
 
 
-def open_regular_file(path: str) -> BinaryIO:
+def open_transcript_file(path: str) -> BinaryIO:
     """Open a file to read; a named pipe in its place is refused rather than waited for.
 
     Raises:
