@@ -422,7 +422,7 @@ class Progress:
     def __exit__(self, *failure: object) -> None:
         """Draw what is left, and leave the bar as it is."""
         if self._bar is not None:
-            self._bar.advance(self._undrawn)
+            self._bar.update(self._undrawn)
             self._bar.__exit__(*failure)
 
     def advance(self, amount: int) -> None:
@@ -437,5 +437,5 @@ class Progress:
 
             self._bar = click.progressbar(length=self._total, label=self._label, file=sys.stderr)
             self._bar.__enter__()
-        self._bar.advance(self._undrawn)
+        self._bar.update(self._undrawn)
         self._undrawn = 0

@@ -52,7 +52,7 @@ def test_every_break_has_its_cause(session: SessionBuilder) -> None:
     ]
     assert found.breaks[0].tokens == 51_000
     assert (found.requests, found.read_tokens) == (8, 141_000)
-    assert found.break_counts_by_cause["expired"] == 1
+    assert found.causes["expired"] == 1
 
 
 @pytest.mark.parametrize(
@@ -128,4 +128,4 @@ def test_a_reply_of_several_rows_counts_once(session: SessionBuilder) -> None:
 
     assert (found.requests, found.read_tokens, found.written_tokens) == (4, 20, 36_000)
     assert found.breaks[-1].at == pytest.approx(session.now - 1)
-    assert found.break_counts_by_cause == {"unknown": 3}
+    assert found.causes == {"unknown": 3}

@@ -226,7 +226,7 @@ def index_row(session: story.Story) -> dict[str, Any]:
         "saved_tokens": session.saved.kept_out_tokens,
         "cost_usd": session.cost_usd,
         "injected_tokens": session.injections.tokens.total(),
-        "causes": session.cache.break_counts_by_cause,
+        "causes": session.cache.causes,
     }
 
 

@@ -39,7 +39,7 @@ class Caching:
     breaks: list[Break] = field(default_factory=list)
 
     @property
-    def break_counts_by_cause(self) -> dict[str, int]:
+    def causes(self) -> dict[str, int]:
         """How often what broke it."""
         return dict(Counter(each.cause for each in self.breaks).most_common())
 
