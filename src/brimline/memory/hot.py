@@ -279,13 +279,8 @@ def parse_topic(path: str, raw: bytes) -> Topic:
     if problem or parts["type"] in TYPES:
         return Topic(path, **parts, text=text, front=front, problem=problem, line=1)
     problem = f"its type {parts['type']!r} is none of {', '.join(TYPES)}"
-    line = _number_of_line_giving_type(lines[:end])
+    line = next((number for number, row in enumerate(lines[:end], 1) if "type:" in row), 1)
     return Topic(path, **parts, text=text, front=front, problem=problem, line=line)
-
-
-def _number_of_line_giving_type(front: list[str]) -> int:
-    """The number of the line that gives the type."""
-    return next((number for number, line in enumerate(front, 1) if "type:" in line), 1)
 
 
 def _topic_with_bad_yaml(path: str, text: str, error: Exception) -> Topic:
