@@ -228,7 +228,7 @@ class Round:
             self.written = appender.stop()
         self.late += done.late_lines
         self.still_open += not done.is_over
-        recovery.finish_rewrites(str(self.path))
+        recovery.finish_rewrites_at_path(str(self.path))
         found = read(self.path)
         self.lost += _lost(found, self.rows, self.written)
         self.is_right &= found.is_ordered and not found.strange
@@ -239,7 +239,7 @@ class Round:
 
     def _restore(self, progress: Any) -> Any:
         return restore.restore(
-            restore.plan_restore(str(self.path), self.home_dir), progress=progress
+            restore.plan_full_restore(str(self.path), self.home_dir), progress=progress
         )
 
     def _digest(self) -> str:
@@ -289,7 +289,9 @@ def kills(folder: Path, count: int, size_bytes: int, seed: int) -> dict[str, Any
             )
             written = appender.written
             report["lost_before"] += _lost(beside(path), rows, written)
-            report["merged_later"] += sum(one.lines for one in recovery.finish_rewrites(str(path)))
+            report["merged_later"] += sum(
+                one.lines for one in recovery.finish_rewrites_at_path(str(path))
+            )
             found = read(path)
             report["lost_after"] += _lost(found, rows, written)
             report["out_of_order"] += not found.is_ordered
@@ -298,8 +300,8 @@ def kills(folder: Path, count: int, size_bytes: int, seed: int) -> dict[str, Any
                     backup.unlink()
             appender.resume()
         report["appended"] = written = appender.stop()
-    recovery.finish_rewrites(str(path))
-    back = restore.plan_restore(str(path), home_dir)
+    recovery.finish_rewrites_at_path(str(path))
+    back = restore.plan_full_restore(str(path), home_dir)
     if back.undone:
         restore.restore(back)
     found = read(path)
@@ -325,7 +327,7 @@ def _killed(path: Path, home_dir: str, delay_s: float | None) -> bool:
         with contextlib.suppress(BaseException):
             plan = purge.plan_purge(str(path), Options(keep_requests=0), home_dir)
             if not plan.changes:
-                back = restore.plan_restore(str(path), home_dir)
+                back = restore.plan_full_restore(str(path), home_dir)
                 restore.restore(back, quiet_s=0.05)
             else:
                 purge.purge(str(path), plan, home_dir, quiet_s=0.05)

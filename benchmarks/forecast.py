@@ -190,7 +190,7 @@ def _files(paths: list[str]) -> Iterator[str]:
 def _learn_from_others(segments: list[Segment], index: int) -> Learned:
     """What the other segments teach about the one at `index`."""
     others = segments[:index] + segments[index + 1 :]
-    statistics = forecasts.speed_by_model_generation(
+    statistics = forecasts.log_speeds_by_generation(
         [(_generation(other), other.occupancies) for other in others]
     )
     tokens = sum(other.occupancies[-1] - other.occupancies[0] for other in others)

@@ -77,7 +77,7 @@ def _measure(source: str, folder: str) -> Found:
     with open(path, "ab") as file:
         file.write(_LATE)
     _rest(path)
-    back = restore.plan_restore(path, home_dir)
+    back = restore.plan_full_restore(path, home_dir)
     if back.undone:
         restore.restore(back, quiet_s=0.01)
     return Found(

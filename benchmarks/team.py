@@ -45,14 +45,14 @@ def main() -> None:
 def measure(conversations: list[Any], folder: str) -> None:
     """Say and send everything, then ask both."""
     writer, empty = (
-        hits.open_memory(f"{folder}/here"),
-        hits.open_memory(f"{folder}/there"),
+        hits.open_or_make_memory(f"{folder}/here"),
+        hits.open_or_make_memory(f"{folder}/there"),
     )
     for number, one in enumerate(conversations):
         writer.add(turns(one["conversation"], number))
     queue = together.open_queue(f"{folder}/here", folder)
     assert queue is not None  # noqa: S101
-    print(queue.drain(queue.find_waiting_with_server()))
+    print(queue.drain(queue.sync_list_and_find_waiting()))
     shares: dict[str, list[list[float]]] = {"here": [], "there": []}
     times = []
     for number, one in enumerate(conversations):

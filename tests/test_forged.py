@@ -112,7 +112,7 @@ def test_no_field_of_the_ledger_forges_a_line(at: int) -> None:
 @pytest.mark.parametrize("field", ["tool", "source"])
 def test_no_field_of_a_reference_forges_a_line(field: str) -> None:
     """And the reference is found again."""
-    made = stub.build_reference(stub.Stub("sha256:" + "0" * 64, 9)._replace(**forged(field)))
+    made = stub.build_reference_head(stub.Stub("sha256:" + "0" * 64, 9)._replace(**forged(field)))
 
     assert len(made.splitlines()) == 1
     assert is_free_of_forgery(made)

@@ -82,7 +82,7 @@ def test_a_users_row_wins_and_is_completed(home_dir: str, world: Path) -> None:
     _write(path, f"[[models]]\n{_toml(ROW)}")
     config.compile_policy(home_dir, project)
 
-    rows = config.user_models(home_dir)
+    rows = config.user_model_rows(home_dir)
     known = models.lookup_model("claude-opus-6-1", rows)
     assert (known.window_tokens, known.is_assumed, known.binds_thinking) == (2_000_000, False, True)
     assert models.lookup_model("claude-opus-5-5", rows).window_tokens == 1_000_000
@@ -183,7 +183,7 @@ def test_before_settings_are_compiled_hooks_go_by_the_table() -> None:
 )
 def test_a_version_is_at_most_two_numbers_of_two_digits(name: str | None, version: str) -> None:
     """Longer ones are dates."""
-    assert models.version_of(name) == version
+    assert models.version_text(name) == version
 
 
 def test_the_client_keeps_room_for_a_summary_and_a_buffer() -> None:

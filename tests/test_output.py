@@ -549,7 +549,7 @@ def test_where_blocks_are_not_known_plain_marks_are_drawn(
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding=encoding))
 
     assert output.sparkline([0, 50, 100], 100) == line
-    assert output.marks_if_encodable("█", "#") == ("█" if encoding == "utf-8" else "#")
+    assert output.marks_or_plain_ones("█", "#") == ("█" if encoding == "utf-8" else "#")
 
 
 def test_what_is_said_is_out_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

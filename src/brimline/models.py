@@ -104,7 +104,7 @@ def lookup_model_in_rows(name: str | None, rows: Sequence[Row]) -> Model:
     family, is_new = _rows_and_is_new_family((name or "").lower(), rows or shipped_rows())
     if not family:
         return Model({}, name)
-    version = version_of(name)
+    version = version_text(name)
     for row in family:
         if not row["versions"] or version in row["versions"]:
             return Model(row, name, is_assumed=is_new)
@@ -130,7 +130,7 @@ def _row_of_nearest_older_version(family: list[Row], version: str) -> Row:
     return older[0] if older else newest_first[-1]
 
 
-def version_of(name: str | None) -> str:
+def version_text(name: str | None) -> str:
     """Major and minor version in a model's name, as rows spell it; empty where it tells none."""
     words = "".join([letter if letter.isalnum() else " " for letter in name or ""]).split()
     numbers = [word for word in words if word.isdecimal() and len(word) <= _VERSION_DIGITS]

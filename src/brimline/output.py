@@ -112,7 +112,7 @@ def answer(document: Any, text: str | Callable[[Any], str], *, as_json: bool) ->
         say(text if isinstance(text, str) else text(document))
 
 
-def attr_dict(found: Any, names: str) -> dict[str, Any]:
+def pick_attrs(found: Any, names: str) -> dict[str, Any]:
     """Attributes of a thing under their names, for a document."""
     return {name: getattr(found, name) for name in names.split()}
 
@@ -186,7 +186,7 @@ def _line_without_controls(row: str) -> str:
     )
 
 
-def marks_if_encodable(marks: str, plain: str) -> str:
+def marks_or_plain_ones(marks: str, plain: str) -> str:
     """Marks to draw with, or plain ones where the output does not know them."""
     try:
         marks.encode(sys.stdout.encoding or "ascii")
@@ -197,7 +197,7 @@ def marks_if_encodable(marks: str, plain: str) -> str:
 
 def sparkline(values: Sequence[int], full: int | None) -> str:
     """Values as a line of blocks, each the largest of its share; a full block is a full window."""
-    blocks = marks_if_encodable(_BLOCKS, _PLAIN_BLOCKS)
+    blocks = marks_or_plain_ones(_BLOCKS, _PLAIN_BLOCKS)
     top = max(full or 1, *values)
     largest = group_peaks(values, _SPARK_CELLS)
     return "".join(blocks[min(value * len(blocks) // top, len(blocks) - 1)] for value in largest)

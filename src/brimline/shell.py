@@ -178,7 +178,7 @@ def parse_line(text: str) -> Line:
         commands,
         main,
         files=[] if is_opaque else _files_if_only_files_are_shown(pipelines),
-        only_reads=bool(commands) and not is_opaque and all(map(_is_reading_command, commands)),
+        only_reads=bool(commands) and not is_opaque and all(map(_is_read_only_command, commands)),
         is_exempt=_is_brief_or_interactive(text),
         prints=prints,
         ran_something=bool(names) and not names & _KEEPING,
@@ -226,7 +226,7 @@ def _is_brief_or_interactive(text: str) -> bool:
     return not _KNOWN["exempt"].isdisjoint((program, " ".join([program, *words[1:2]])))
 
 
-def _is_reading_command(command: Command) -> bool:
+def _is_read_only_command(command: Command) -> bool:
     """Tell whether a command is known to change nothing, with the options that it has."""
     if command.writes or command.program in _KNOWN["silent"]:
         return not command.writes

@@ -28,7 +28,7 @@ def save(home_dir: str, project_dir: str, **more: Any) -> dict[str, Any]:
     record = ledger.Ledger(SESSION)
     ledger.add_message(record, "Never touch billing.", "2026-01-01T00:00:00Z", "prompt")
     about = {"trigger": "auto", "transcript": "/t.jsonl", "figures": {"occupancy": 160_000}}
-    return checkpoint.save_verified_document(
+    return checkpoint.build_and_save_document(
         home_dir, record, project_dir=project_dir, **about | more
     )
 

@@ -490,11 +490,11 @@ def test_a_checkpoint_is_written_at_once_where_a_tier_asks_for_it(
     assert turn is not None
     document = Path(paths.carry_session_dir(home_dir, talk.session_id), "checkpoint.json")
     turn.values["carry.enabled"] = False
-    hook.save_checkpoint_if_enabled(turn, "tier")
+    hook.checkpoint_or_raise_if_on(turn, "tier")
     assert not document.exists()
     turn.values["carry.enabled"] = True
 
-    hook.save_checkpoint_if_enabled(turn, "tier")
+    hook.checkpoint_or_raise_if_on(turn, "tier")
 
     told = json.loads(document.read_text())
     assert (told["trigger"], told["session"]) == ("tier", talk.session_id)

@@ -31,7 +31,7 @@ def test_what_a_summary_leaves_out_is_named_and_repeated_look_ups_are_counted(
     read(session, "/src/named.py")
     read(session, "/src/gone.py")
     read(session, "/src/gone.py")
-    preview = stub.build_reference(stub.Stub(KEY, 9_000, tool="Bash", source="make docs"))
+    preview = stub.build_reference_head(stub.Stub(KEY, 9_000, tool="Bash", source="make docs"))
     session.tool_result(session.tool_call(9_000, command="make docs"), preview)
     session.compact(150_000, summary="The user said: Use port 5433. named.py is read.")
     read(session, "/src/gone.py")
@@ -143,7 +143,7 @@ def test_a_stored_output_is_lost_where_neither_its_key_nor_its_source_is_named(
     for digits, source in sources.items():
         reference = stub.Stub("sha256:" + digits * 32, 9_000, source=source)
         call = session.tool_call(9_000, command=source or "x")
-        session.tool_result(call, stub.build_reference(reference))
+        session.tool_result(call, stub.build_reference_head(reference))
     session.compact(150_000, summary=f"It ran make lint; {'sha256:' + 'aa' * 6} is kept.")
 
     (loss,) = lost.losses_by_boundary(session.path).values()

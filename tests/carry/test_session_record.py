@@ -70,6 +70,6 @@ def test_a_checkpoint_on_demand_says_where_it_is_and_what_is_missing(
     saved = Path(document["path"]).read_text(encoding="utf-8")
     assert "Never touch billing." in saved
     assert "- tokens in use: 20," in saved
-    assert session_record.checkpoint_path_and_unkept_text(document) == "\n".join(
+    assert session_record.saved_checkpoint_text(document) == "\n".join(
         [document["path"], "not kept: /home/dev/other/plan.md: No such file or directory"]
     )

@@ -53,7 +53,7 @@ def test_what_is_forgotten_here_is_to_be_forgotten_on_the_teams_server(
 ) -> None:
     """Where one is named."""
     if has_server:
-        config.change_setting(
+        config.write_setting(
             paths.user_config(home_dir),
             "memory.url",
             "qdrant+http://127.0.0.1:9/team",

@@ -377,4 +377,4 @@ def test_limits_of_a_prune_are_days_and_megabytes(
     given: tuple[int | None, int | None, bool], limits: tuple[Any, ...]
 ) -> None:
     """What was used within the hour stays where all goes that nothing mentions."""
-    assert tuple(store_commands._prune_limits(*given)) == limits
+    assert tuple(store_commands._given_limits(*given)) == limits

@@ -30,7 +30,7 @@ def test_without_a_limit_a_list_has_its_usual_length(
         put.put(home_dir, b"needle %d" % number, {"cwd": project_dir})
         entry = {"id": str(number), "text": f"x number {number}", "project": project_dir}
         entries.append(entry | {"group": f"g{number}"})
-    hits.open_memory(home_dir).add(entries)
+    hits.open_or_make_memory(home_dir).add(entries)
 
     document = brimline(*command.split(), "--json").document
 

@@ -72,7 +72,7 @@ def test_no_row_is_lost_while_the_session_is_rewritten_again_and_again(
 
     assert run.rc == 0
     assert run.transcript is not None
-    recovery.finish_rewrites(str(run.transcript))
+    recovery.finish_rewrites_at_path(str(run.transcript))
     rows = [row for row in read_rows(run.transcript) if row["type"] != "marked"]
     assert len(swaps) > 5
     assert _results(rows) == [f"result-{number}" for number in range(_TURNS)]

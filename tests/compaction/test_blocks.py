@@ -186,7 +186,7 @@ def test_a_message_of_which_all_thinking_goes_is_not_empty() -> None:
     body = {"messages": [said("user", "a"), only, said("user", "c"), mixed]}
     thoughts = [block for block in blocks.read_blocks(body) or [] if block.is_thinking]
 
-    left = blocks.body_without_thoughts(body, thoughts)["messages"]
+    left = blocks.body_without_given_thoughts(body, thoughts)["messages"]
 
     assert [block.message for block in thoughts] == [1, 3]
     assert left == [
@@ -336,7 +336,7 @@ def test_a_break_is_marked_at_the_block_before_it_where_that_can_be(
     body = {"messages": messages}
     read = blocks.read_blocks(body) or []
 
-    after = blocks.body_with_cache_marker(body, read, len(read) - 1)
+    after = blocks.body_with_cache_until(body, read, len(read) - 1)
 
     if marked is None:
         assert after is body

@@ -106,7 +106,7 @@ def test_of_a_long_string_the_ends_stay_around_a_mark() -> None:
     long = "a" * 150 + "b" * 151 + "c" * 100
     value = {"edits": [long, "d" * 400], "all": True, "count": 2, "none": None}
 
-    assert cold.cut_long_strings(value, "[…]") == {
+    assert cold.cut_string_middles(value, "[…]") == {
         "edits": ["a" * 150 + "[…]" + "c" * 100, "d" * 400],
         "all": True,
         "count": 2,
@@ -119,6 +119,6 @@ def test_an_input_is_written_with_the_name_of_each_value() -> None:
     value = {"path": "a.py", "edits": [{"old": "x\ny", "all": True}], "count": 0}
 
     assert (
-        cold.stored_input_text(value)
+        cold.readable_input_text(value)
         == "path: a.py\nedits.0.old:\nx\ny\nedits.0.all: True\ncount: 0"
     )

@@ -19,7 +19,7 @@ from brimline.offload.judge import Rules
 from brimline.store import stub
 
 SUMMARY = "Your task is to create a detailed summary of the conversation so far, please."
-REFERENCE = stub.build_reference(stub.Stub(stand_ins.store_key_of_text("x"), 9))
+REFERENCE = stub.build_reference_head(stub.Stub(stand_ins.store_key_of_text("x"), 9))
 LOG = "\n".join(f"2026-01-08 12:00:{n % 60:02d} request {n} served" for n in range(400))
 
 
@@ -398,7 +398,7 @@ def test_a_marker_of_ours_is_valid_where_it_stands(
     found = blocks.read_blocks(body)
     assert found is not None
 
-    marked = blocks.body_with_cache_marker(body, found, 4)
+    marked = blocks.body_with_cache_until(body, found, 4)
 
     assert marked["messages"][2]["content"][0].get("cache_control") is None
     assert marked["messages"][3]["content"][0].get("cache_control") == expected

@@ -84,7 +84,7 @@ def test_a_file_was_changed_if_an_edit_named_it_by_the_whole_path_or_its_end() -
     clock.note_references_in_conversation(blocks.read_blocks(talk.body()) or [])
 
     names = ("/src/edited.py", "src/edited.py", "./edited.py", "dited.py", "/src/read.py")
-    assert [clock.was_file_changed(name) for name in names] == [True, True, True, False, False]
+    assert [clock.was_path_edited(name) for name in names] == [True, True, True, False, False]
 
 
 def test_another_beginning_is_another_conversation() -> None:
@@ -96,11 +96,11 @@ def test_another_beginning_is_another_conversation() -> None:
     clock.note_references_in_conversation(blocks.read_blocks(first.body()) or [])
     first.idle(2)
     clock.note_references_in_conversation(blocks.read_blocks(first.body()) or [])
-    went_on = clock.was_file_changed("/src/a.py")
+    went_on = clock.was_path_edited("/src/a.py")
     clock.note_references_in_conversation(blocks.read_blocks(other.body()) or [])
 
     assert went_on
-    assert not clock.was_file_changed("/src/a.py")
+    assert not clock.was_path_edited("/src/a.py")
 
 
 @pytest.mark.parametrize("path", ["", 7, None, ["/src/a.py"]])

@@ -69,7 +69,7 @@ def test_a_diff_has_a_style_for_each_of_its_lines_and_other_text_has_none() -> N
 )
 def test_a_shared_page_names_only_what_everybody_has(kind: str, name: str, shown: str) -> None:
     """Nothing that anybody wrote."""
-    assert pages.public_tool_or_event_name(kind, name) == shown
+    assert pages.public_tool_name(kind, name) == shown
 
 
 @pytest.mark.parametrize(
@@ -285,7 +285,7 @@ def test_a_session_that_runs_is_told_by_where_it_stands_and_another_by_how_it_en
         lines.append(pages.headline_sentence_of_story(told))
 
     document = told.now.document()
-    assert lines == [wording.status_sentence(document), wording.final_status_sentence(document)]
+    assert lines == [wording.status_sentence(document), wording.last_status_sentence(document)]
     assert lines[0] != lines[1]
 
 

@@ -326,8 +326,8 @@ def test_a_reply_in_several_rows_is_one_request_with_its_last_figures(
     sums = told.tokens_by_billing
     assert sums["output"] == 100
     assert sums["input"] + sums["cache read"] + sums["cache written"] == 110_000
-    assert told.count_answered_until(first.at - 1) == 0
-    assert [told.count_answered_until(one.at) for one in told.moments] == [1, 2]
+    assert told.count_answered_by_time(first.at - 1) == 0
+    assert [told.count_answered_by_time(one.at) for one in told.moments] == [1, 2]
 
 
 def test_a_session_runs_as_long_as_its_file_was_just_written(

@@ -687,7 +687,7 @@ def test_memory_shows_twenty_hits_of_whatever_project(
 ) -> None:
     """The first of them open; a question is at most 200 characters long."""
     entries = [Entry(f"{at}", f"The otter swims {at}", project="/p") for at in range(count)]
-    hits.open_memory(home_dir).put_entries(entries)
+    hits.open_or_make_memory(home_dir).put_entries(entries)
     pages = web.Dashboard(home_dir)
 
     page = text_of(pages.memory_page(asked("q=+otter+")))

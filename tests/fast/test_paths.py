@@ -158,7 +158,7 @@ def test_files_lie_where_they_always_did() -> None:
     }
 
     assert list(found) == list(found.values())
-    assert paths.conductor_paths_in_project("/p") == (
+    assert paths.conductor_state_paths("/p") == (
         "/p/conductor-state.json",
         "/p/.claude/conductor-state.json",
     )

@@ -122,8 +122,8 @@ def test_what_is_no_request_of_a_conversation_passes_as_it_is(
 
     assert (passing.raw, passing.known, passing.outcome) == (raw, None, None)
     assert conversations.body_as_if_sent(raw, {}, time.time()) == raw
-    assert not conversations.try_shorten_refused(passing, b"prompt is too long")
-    assert not conversations.try_drop_thinking(passing, all_of_it=True)
+    assert not conversations.shorten_refused_in_place(passing, b"prompt is too long")
+    assert not conversations.drop_thinking_in_place(passing, all_of_it=True)
 
 
 def test_a_refused_request_is_made_shorter_once(conversations: Conversations) -> None:
@@ -135,16 +135,16 @@ def test_a_refused_request_is_made_shorter_once(conversations: Conversations) ->
     passing = conversations.prepare_request(raw_of(talk), {}, time.time())
     before = len(passing.raw)
 
-    first = conversations.try_shorten_refused(passing, told)
+    first = conversations.shorten_refused_in_place(passing, told)
     shorter = len(passing.raw)
-    second = conversations.try_shorten_refused(passing, told)
+    second = conversations.shorten_refused_in_place(passing, told)
     conversations.note_second_refusal(passing)
     talk.idle(1)
     later = conversations.prepare_request(raw_of(talk), {}, time.time())
 
     assert (first, second) == (True, False)
     assert shorter < 0.6 * before
-    assert not conversations.try_shorten_refused(later, told)
+    assert not conversations.shorten_refused_in_place(later, told)
 
 
 def test_counting_the_tokens_of_a_request_keeps_nothing_of_it(
@@ -182,11 +182,11 @@ def test_a_model_that_dropped_thinking_is_known_for_it_after_a_restart(
 @pytest.mark.parametrize("text", ["1.5", "0.1", "1e3", "-2.50", "1E-5"])
 def test_a_number_is_read_where_a_float_says_it_exactly(text: str) -> None:
     """Else the request passes as it is."""
-    assert conversing._parse_float_if_exact(text) == float(text)
+    assert conversing._require_exact_float(text) == float(text)
     with pytest.raises(ValueError, match=r"0\.10{20}1 cannot be said as a float"):
-        conversing._parse_float_if_exact("0.1000000000000000000001")
+        conversing._require_exact_float("0.1000000000000000000001")
     with pytest.raises(ValueError, match=r"^0\.1{38} cannot be said as a float"):
-        conversing._parse_float_if_exact("0." + "1" * 50)
+        conversing._require_exact_float("0." + "1" * 50)
 
 
 def test_half_of_a_surrogate_pair_is_sent_as_an_escape() -> None:
@@ -443,7 +443,7 @@ def test_a_request_that_was_refused_is_not_made_shorter_where_nothing_is_known_o
     conversations.note_second_refusal(passing)
     conversations.note_answer(passing, COUNTED, dropped_thinking=True)
 
-    assert not conversations._replace_refused_request(
+    assert not conversations._replace_refused_in_place(
         passing, lambda _: pytest.fail("nothing is known")
     )
     assert conversations._bound == set()
@@ -470,7 +470,7 @@ def test_a_model_that_refused_its_thinking_is_known_for_it(
     """Also after a restart."""
     passing = conversations.prepare_request(raw_of(bulky()), _session(1), time.time())
 
-    conversations.try_drop_thinking(passing, all_of_it=True)
+    conversations.drop_thinking_in_place(passing, all_of_it=True)
 
     with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
         assert sticky.models_binding_thinking() == {passing.model}
@@ -563,7 +563,7 @@ def test_a_refusal_of_thinking_leaves_out_only_what_our_edits_made_invalid(
     edited = conversations.prepare_request(raw_of(bulky()), _session(2), time.time())
 
     told = [
-        conversations.try_drop_thinking(passing, all_of_it=all_of_it)
+        conversations.drop_thinking_in_place(passing, all_of_it=all_of_it)
         for passing in (plain, edited)
         for all_of_it in (False, True)
     ]

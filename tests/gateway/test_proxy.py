@@ -125,7 +125,7 @@ def test_what_the_user_keeps_in_the_window_arrives_whole(
     upstream: Upstream, home_dir: str, name: str, value: str
 ) -> None:
     """The settings of offloading mean the same behind a gateway."""
-    config.change_setting(paths.user_config(home_dir), name, value, project=False)
+    config.write_setting(paths.user_config(home_dir), name, value, project=False)
     raw = raw_of(bulky())
 
     with Gateway(upstream.url) as gateway:
@@ -793,7 +793,7 @@ def test_a_request_of_what_is_new_alone_is_known_by_its_thread(
     body: bytes, is_continuation: bool
 ) -> None:
     """Any other holds everything."""
-    assert proxy._is_thread_continuation(body) is is_continuation
+    assert proxy._lacks_earlier_messages(body) is is_continuation
 
 
 @pytest.mark.parametrize(

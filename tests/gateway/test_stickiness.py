@@ -50,17 +50,17 @@ def test_another_conversation_adopts_what_stands_in_and_keeps_it_as_its_own(home
     now = time.time()
     with contextlib.closing(Stickiness(home_dir, now)) as sticky:
         first = sticky.record_request("one", sent(now), {"a": line("old"), "b": line("b")})
-        looked = sticky.adopt_and_get_stand_ins(["a", "x"], "three", is_sent=False)
-        adopted = sticky.adopt_and_get_stand_ins(["a", "x"], "two")
+        looked = sticky.adopt_others_stand_ins(["a", "x"], "three", is_sent=False)
+        adopted = sticky.adopt_others_stand_ins(["a", "x"], "two")
         sticky.record_request("one", sent(now), {"a": line("new")}, first)
 
         assert looked == adopted == {"a": line("old")}
-        assert sticky.adopt_and_get_stand_ins(["a", "b"], "one") == {
+        assert sticky.adopt_others_stand_ins(["a", "b"], "one") == {
             "a": line("new"),
             "b": line("b"),
         }
-        assert sticky.adopt_and_get_stand_ins(["a"], "two") == {"a": line("old")}
-        assert sticky.adopt_and_get_stand_ins(["a"], "three") == {"a": line("new")}
+        assert sticky.adopt_others_stand_ins(["a"], "two") == {"a": line("old")}
+        assert sticky.adopt_others_stand_ins(["a"], "three") == {"a": line("new")}
         assert sticky.sent_stand_ins(["b"], "two") == {}
 
 
@@ -82,7 +82,7 @@ def test_more_blocks_than_one_question_takes_are_all_found(home_dir: str) -> Non
     with contextlib.closing(Stickiness(home_dir, now)) as sticky:
         sticky.record_request("one", sent(now), {name: line(name) for name in names})
 
-        assert sticky.adopt_and_get_stand_ins(names, "one") == {name: line(name) for name in names}
+        assert sticky.adopt_others_stand_ins(names, "one") == {name: line(name) for name in names}
 
 
 def test_the_last_two_requests_of_each_conversation_with_a_name_are_known(home_dir: str) -> None:
@@ -112,7 +112,7 @@ def test_what_is_older_than_thirty_days_is_dropped_when_a_gateway_starts(home_di
         sticky.keep_model_binding_thinking("a-model")
 
     with contextlib.closing(Stickiness(home_dir, now)) as sticky:
-        kept = sticky.adopt_and_get_stand_ins(["29", "31"], "new")
+        kept = sticky.adopt_others_stand_ins(["29", "31"], "new")
         requests = [len(sticky.last_requests(name)) for name in ("29", "31")]
         bound = sticky.models_binding_thinking()
 
@@ -174,7 +174,7 @@ def test_thirty_days_are_kept_to_the_second(home_dir: str, age_s: int, is_kept: 
     now = 1_800_000_000.0
     with contextlib.closing(Stickiness(home_dir, now)) as sticky:
         sticky.record_request("one", sent(now - age_s), {"a": line("a")})
-        sticky.adopt_and_get_stand_ins(["a"], "two")
+        sticky.adopt_others_stand_ins(["a"], "two")
     with contextlib.closing(Stickiness(home_dir, now)) as sticky:
         kept = [sticky.sent_stand_ins(["a"], name) for name in ("one", "two")]
         requests = len(sticky.last_requests("one"))
@@ -204,9 +204,9 @@ def test_a_request_that_is_not_kept_leaves_nothing_that_stands_in(home_dir: str)
         assert sticky.record_request("one", sent(1.0), {}) == 1
         assert sticky.record_request("one", sent(1.0), {"a": line("a")}) is None
         assert sticky.record_request("two", sent(1.0), {"a": line("a")}, 1) is None
-        assert sticky.adopt_and_get_stand_ins(["a"], "three") == {}
+        assert sticky.adopt_others_stand_ins(["a"], "three") == {}
         assert sticky.record_request("one", sent(1.0), {"a": line("a")}, 1) == 2
-        assert sticky.adopt_and_get_stand_ins(["a"], "three") == {"a": line("a")}
+        assert sticky.adopt_others_stand_ins(["a"], "three") == {"a": line("a")}
 
 
 def test_a_request_is_kept_with_all_that_stands_in_or_not_at_all(home_dir: str) -> None:
@@ -217,7 +217,7 @@ def test_a_request_is_kept_with_all_that_stands_in_or_not_at_all(home_dir: str) 
         with pytest.raises(TypeError):
             sticky.record_request("one", sent(1.0, "second"), {"a": line("a"), "b": broken}, first)
         known = [kept.hash for _, kept in sticky.last_requests("one")]
-        standing = sticky.adopt_and_get_stand_ins(["a"], "two")
+        standing = sticky.adopt_others_stand_ins(["a"], "two")
         again = sticky.record_request("one", sent(1.0, "third"), {}, first)
 
     assert (known, standing) == (["first"], {})

@@ -21,7 +21,7 @@ from brimline.gauge.composition import (
     Share,
     composition_of,
     estimate_piece_tokens,
-    first_request_piece_tokens,
+    first_request_estimates,
     growth_shares,
 )
 from brimline.testing import SessionBuilder, text_block
@@ -164,7 +164,7 @@ def test_growth_is_shared_by_what_is_known(
 
     assert sum(found) == sum(shares)
     assert all(abs(one - other) <= 20 for one, other in zip(found, shares, strict=True))
-    assert first_request_piece_tokens(10, [Piece("user", 99_999)], MODEL) == [10]
+    assert first_request_estimates(10, [Piece("user", 99_999)], MODEL) == [10]
     newer = estimate_piece_tokens(Piece("tool_result", 10_000), "claude-opus-4-7")
     assert newer > 1.2 * estimate_piece_tokens(Piece("tool_result", 10_000), MODEL)
 
@@ -421,7 +421,7 @@ def test_what_a_piece_costs_besides_its_text(kind: str, tokens: int) -> None:
     ratio = models.lookup_model(None).characters_per_token
 
     assert round(estimate_piece_tokens(Piece(kind, round(100 * ratio)), None)) == tokens
-    assert composition.estimate_text_tokens(round(100 * ratio)) == 83
+    assert composition.characters_to_tokens(round(100 * ratio)) == 83
 
 
 def test_a_text_that_was_injected_counts_once() -> None:

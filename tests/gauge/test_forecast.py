@@ -12,8 +12,8 @@ from brimline import models
 from brimline.gauge.forecast import (
     forecast,
     log_speed_of_segment,
+    log_speeds_by_generation,
     mean_recent_growth_tokens,
-    speed_by_model_generation,
     usual_tokens_per_request,
 )
 
@@ -141,7 +141,7 @@ def test_the_users_own_segments_move_the_shipped_figures() -> None:
     """A few a little, many replace them; for other families too."""
     model, other = "4.5", "4.7"
     fast = [(model, uneven(2_400, requests=40))]
-    learned = [speed_by_model_generation(fast * count) for count in (0, 1, 10, 1_000)]
+    learned = [log_speeds_by_generation(fast * count) for count in (0, 1, 10, 1_000)]
     speeds = [usual_tokens_per_request(model, one) for one in learned]
 
     assert speeds == sorted(speeds)
@@ -158,13 +158,13 @@ def test_the_opening_and_drops_are_left_out_of_what_is_learned() -> None:
 
     assert log_speed_of_segment([20_000, 59_000, *late]) == pytest.approx(math.log(1_000))
     assert log_speed_of_segment([*late, 65_000]) == pytest.approx(math.log(1_000))
-    assert speed_by_model_generation([("4.5", uneven(1_000, requests=5)), ("", [])]) == {}
+    assert log_speeds_by_generation([("4.5", uneven(1_000, requests=5)), ("", [])]) == {}
 
 
 @given(st.lists(st.lists(st.integers(), max_size=40), max_size=5))
 def test_any_history_can_be_summarised(histories: list[list[int]]) -> None:
     """Whatever the numbers, the statistics make a usable speed."""
-    learned = speed_by_model_generation([("", occupancies) for occupancies in histories])
+    learned = log_speeds_by_generation([("", occupancies) for occupancies in histories])
 
     assert usual_tokens_per_request("", learned) > 0
 
@@ -334,8 +334,6 @@ def test_segments_of_a_generation_are_averaged() -> None:
     """Those that tell nothing are left out."""
     slow, fast = [*range(60_000, 90_000, 100)], [60_000, 70_000, 80_000]
 
-    found = speed_by_model_generation(
-        [("a", slow), ("a", fast), ("a", []), ("b", fast), ("c", [1])]
-    )
+    found = log_speeds_by_generation([("a", slow), ("a", fast), ("a", []), ("b", fast), ("c", [1])])
     assert {name: count for name, (count, _) in found.items()} == {"a": 2, "b": 1}
     assert [mean for _, mean in found.values()] == pytest.approx([7.06, 8.06])

@@ -120,7 +120,7 @@ def test_a_compaction_counts_before_it_is_written(session: SessionBuilder, home_
     session.reply(166_000)
     state = SessionState(home_dir, session.session_id)
     for size in (5, os.path.getsize(session.path)):
-        SessionState(home_dir, session.session_id).save_compaction_offset(size)
+        SessionState(home_dir, session.session_id).save_size_at_compaction(size)
     state.claim_level(1, 0)
     shown = Snapshot(at=session.now + 0.5, window_tokens=200_000, occupancy_tokens=166_000)
     state.save_snapshot(shown)
@@ -167,7 +167,7 @@ def test_a_request_that_the_file_does_not_hold_yet_counts_for_the_speed(
     assert (early.tier, early.raised) == (late.tier, late.raised) == (3, True)
     quiet = Reading(late.window, late.compaction, late.known_model)
     quiet.transcript, quiet.history = session.path, [51_000, 150_000]
-    quiet.read_transcript_occupancies()
+    quiet.fill_in_occupancies()
     assert quiet.history == [50_000, 51_000, 140_000, 150_000]
 
 
@@ -303,7 +303,7 @@ def test_earlier_requests_are_fetched_where_few_are_known(
     reading = _measured(session, home_dir)
     reading.history = sizes[30 - kept :]
 
-    reading.read_transcript_occupancies()
+    reading.fill_in_occupancies()
 
     assert reading.history == sizes[30 - fetched :]
 
@@ -316,10 +316,10 @@ def test_a_request_that_the_file_does_not_hold_yet_stays_the_last(
     session.reply(11_000)
     reading = _measured(session, home_dir)
     reading.history = [12_000]
-    reading.read_transcript_occupancies()
+    reading.fill_in_occupancies()
     unknown = _measured(session, home_dir)
     unknown.history, unknown.transcript = [12_000], None
-    unknown.read_transcript_occupancies()
+    unknown.fill_in_occupancies()
 
     assert reading.history == [10_000, 11_000, 12_000]
     assert unknown.history == [12_000]

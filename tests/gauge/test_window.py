@@ -140,7 +140,7 @@ def test_a_models_name_tells_its_version_and_hints_at_its_window(
     model: str | None, version: str, tokens: int
 ) -> None:
     """Dates and regions are no versions."""
-    assert models.version_of(model) == version
+    assert models.version_text(model) == version
     assert _window(model=model).tokens == tokens
 
 

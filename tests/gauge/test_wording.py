@@ -80,7 +80,7 @@ def test_where_a_session_stands_is_a_sentence() -> None:
     assert wording.status_sentence(without) == f"{begins}{wording.margin_left_text(DOCUMENT)}."
     for nothing in (None, UNMEASURED):
         assert wording.status_sentence(nothing).startswith("Unknown: no model request")
-    assert wording.final_status_sentence(UNMEASURED).startswith("It ended before a model request")
+    assert wording.last_status_sentence(UNMEASURED).startswith("It ended before a model request")
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_where_a_session_stands_is_a_sentence() -> None:
 )
 def test_a_session_that_ended_is_told_from_the_brim(tokens: int, end: str) -> None:
     """On which side it was."""
-    assert wording.final_status_sentence(DOCUMENT | {"occupancy_tokens": tokens}).endswith(
+    assert wording.last_status_sentence(DOCUMENT | {"occupancy_tokens": tokens}).endswith(
         f" in use, {end}"
     )
 

@@ -234,7 +234,7 @@ def test_the_name_of_a_load_is_found_in_its_input(
     """Where the client puts it, now or formerly, as one short line; anything else is unnamed."""
     load = Load(tool, tool_input)
 
-    assert (load.name, load.name_without_prefix) == (name, bare)
+    assert (load.name, load.name_without_plugin) == (name, bare)
     assert f"'{name or 'unnamed'}'" in load.action_text
 
 

@@ -142,7 +142,7 @@ def test_what_is_beyond_the_stores_size_goes_at_a_start(
     limit_mb: str, left: int, talk: Talk
 ) -> None:
     """The least recently used first, until the rest is within `store.max_mb`."""
-    config.change_setting(paths.user_config(talk.home_dir), "store.max_mb", limit_mb, project=False)
+    config.write_setting(paths.user_config(talk.home_dir), "store.max_mb", limit_mb, project=False)
     config.compile_policy(talk.home_dir, talk.session.cwd)
     keys = [put.put(talk.home_dir, os.urandom(600_000), {"session": "gone"}) for _ in range(3)]
     files = [layout.stored_path(talk.home_dir, layout.digest_of_key(key)) for key in keys]

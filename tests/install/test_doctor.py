@@ -296,7 +296,7 @@ def test_the_store_is_checked(installed: Home) -> None:
     put.put(installed.data, os.urandom(2_000_000), {})
     findings = installed.findings()
     assert findings["store"]["level"] == "ok"
-    config.change_setting(paths.user_config(installed.data), "store.max_mb", "1", project=False)
+    config.write_setting(paths.user_config(installed.data), "store.max_mb", "1", project=False)
     findings = installed.findings()
     assert findings["store"]["level"] == "warning"
     assert findings["store"]["what"] == (
@@ -379,7 +379,7 @@ def test_what_brimline_says_comes_in_order(
 ) -> None:
     """Ceiling, tiers, compaction."""
     for key, value in values.items():
-        config.change_setting(paths.user_config(installed.data), key, value, project=False)
+        config.write_setting(paths.user_config(installed.data), key, value, project=False)
 
     assert_found(installed, "ordering", level, said)
 

@@ -452,7 +452,7 @@ def test_what_was_said_takes_half_of_that(home_dir: str, more: int, shown: int) 
         | {"project": PROJECT, "group": f"g{n}"}
         for n in range(8)
     ]
-    hits.open_memory(home_dir).add(entries)
+    hits.open_or_make_memory(home_dir).add(entries)
 
     _, *rows = lines_of(home_dir, query="otter")
 

@@ -131,7 +131,7 @@ def test_what_was_said_is_shown_as_far_as_there_is_room(home_dir: str) -> None:
     """A line that does not fit any more is left out, and with all of them the first line."""
     said = "The otter plan was dropped."
     entry = {"id": "a", "text": said, "project": PROJECT, "group": "g"}
-    hits.open_memory(home_dir).add([entry])
+    hits.open_or_make_memory(home_dir).add([entry])
 
     def found(room: int, query: str = "otter plan") -> list[str]:
         text = remembered.search_as_text(home_dir, PROJECT, query, room, everywhere=False)
@@ -149,7 +149,7 @@ def test_what_was_said_is_shown_as_far_as_there_is_room(home_dir: str) -> None:
 def test_an_entry_of_another_project_is_shown_on_request_alone(home_dir: str) -> None:
     """And one that nobody has is not there."""
     entry = {"id": "a", "text": "The otter plan.", "project": "/elsewhere", "group": "g"}
-    hits.open_memory(home_dir).add([entry])
+    hits.open_or_make_memory(home_dir).add([entry])
 
     with pytest.raises(StoreError, match="m1 was not said in this project: add everywhere=true"):
         ask(home_dir, key="m1")
@@ -163,7 +163,7 @@ def test_a_session_is_named_by_eighty_characters_at_most(home_dir: str) -> None:
     """A program that adds entries itself may name its groups as it likes."""
     for number, size in ((1, 80), (2, 81)):
         entry = {"id": f"{number}", "text": "The otter plan.", "group": "g" * size}
-        hits.open_memory(home_dir).add([entry])
+        hits.open_or_make_memory(home_dir).add([entry])
 
     named = [ask(home_dir, key=f"m{number}")[0] for number in (1, 2)]
 
@@ -267,7 +267,7 @@ def test_what_became_of_a_key_is_told_by_its_last_line(
         assert text is None
     else:
         remedy = "run the command or read the file again if you need its content"
-        assert text == f"{layout.short_key(key[: 7 + digits])} {told}: {remedy}"
+        assert text == f"{layout.shorten_key(key[: 7 + digits])} {told}: {remedy}"
     assert recall._text_on_why_key_is_gone(home_dir, "no digits") is None
 
 
@@ -286,12 +286,14 @@ def test_a_key_is_told_with_where_its_content_comes_from(meta: dict[str, Any], t
     """As far as that is known."""
     key = "sha256:" + "a" * 64
 
-    assert recall._key_and_origin_text(key, meta) == f"{layout.short_key(key)}{told}"
+    assert recall._key_and_origin_text(key, meta) == f"{layout.shorten_key(key)}{told}"
 
 
 def test_what_was_said_stands_before_what_was_stored(home_dir: str) -> None:
     """Asked for more of the outputs, only those come; where none fits, none is mentioned."""
-    hits.open_memory(home_dir).add([{"id": "a", "text": "The otter plan.", "project": PROJECT}])
+    hits.open_or_make_memory(home_dir).add(
+        [{"id": "a", "text": "The otter plan.", "project": PROJECT}]
+    )
     alone = ask(home_dir, query="otter plan")
     keep(home_dir, b"otter plan of old")
 

@@ -96,7 +96,7 @@ def said(home_dir: str, number: int) -> None:
         {"id": f"{at}", "text": f"The otter plan {at}.", "project": "/p", "group": f"g{at}"}
         for at in range(number)
     ]
-    hits.open_memory(home_dir).add(entries)
+    hits.open_or_make_memory(home_dir).add(entries)
 
 
 @pytest.mark.parametrize(("number", "shown"), [(7, 7), (8, 8), (9, 8)])

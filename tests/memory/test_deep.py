@@ -340,7 +340,7 @@ def test_housekeeping_reads_as_far_as_time_allows(home_dir: str, project_dir: st
     while deep.index_sources(home_dir, project_dir, until=0.0).added:
         steps += 1
     assert steps > 2
-    assert len(hits.open_memory(home_dir).search("condor", 50)) == 12
+    assert len(hits.open_or_make_memory(home_dir).search("condor", 50)) == 12
 
 
 def test_a_damaged_search_is_made_again_from_its_sources(
@@ -521,7 +521,7 @@ def test_a_note_is_as_old_as_it_says(home_dir: str, project_dir: str) -> None:
 
     deep.index_sources(home_dir, project_dir)
 
-    rows = hits.open_memory(home_dir).run_on_database(
+    rows = hits.open_or_make_memory(home_dir).run_on_database(
         lambda base: base.execute("SELECT ref, source, session, at FROM entries").fetchall()
     )
     assert [row[:3] for row in rows] == [(f"note:{SESSION}:{note}", "note", f"{SESSION}/notes")]
@@ -549,7 +549,7 @@ def test_entries_taken_in_without_the_table_of_meanings_get_theirs_with_it(
     """The next time that there is time for it."""
     talked(project_dir)
     deep.index_sources(home_dir, project_dir)
-    memory = hits.open_memory(home_dir)
+    memory = hits.open_or_make_memory(home_dir)
 
     def lacking(until: float) -> int:
         memory.run_on_database(lambda base: base.execute("UPDATE entries SET has_vector = 0"))
@@ -575,7 +575,9 @@ def test_what_was_said_between_calls_is_joined_up_to_a_parts_size(
     deep.index_sources(home_dir, project_dir)
 
     asked = "SELECT text, before FROM entries WHERE source = 'step'"
-    rows = hits.open_memory(home_dir).run_on_database(lambda base: base.execute(asked).fetchall())
+    rows = hits.open_or_make_memory(home_dir).run_on_database(
+        lambda base: base.execute(asked).fetchall()
+    )
     assert len(rows) == texts
     assert {before for _, before in rows} == {QUESTION}
 
@@ -596,7 +598,7 @@ def test_a_topic_is_taken_in_when_it_changes_and_out_when_it_is_gone(
     asked = "SELECT ref, project, text, source FROM entries ORDER BY id"
 
     def rows() -> list[Any]:
-        found: list[Any] = hits.open_memory(home_dir).run_on_database(
+        found: list[Any] = hits.open_or_make_memory(home_dir).run_on_database(
             lambda base: base.execute(asked).fetchall()
         )
         return found
@@ -619,7 +621,7 @@ def test_a_topic_is_taken_in_when_it_changes_and_out_when_it_is_gone(
     deep.reindex_topic(home_dir, project_dir, str(here / "deploys.md"))
     assert [row[0] for row in rows()] == [str(other / "deploys.md")]
     assert "deploys.md" not in str(
-        hits.open_memory(home_dir).run_on_database(
+        hits.open_or_make_memory(home_dir).run_on_database(
             lambda base: base.execute(
                 "SELECT name FROM facts WHERE name = ?", (f"file:{here / 'deploys.md'}",)
             ).fetchall()
@@ -637,7 +639,9 @@ def test_what_changed_last_is_read_first(home_dir: str, project_dir: str) -> Non
     deep.index_sources(home_dir, project_dir)
 
     asked = "SELECT text FROM entries ORDER BY id"
-    rows = hits.open_memory(home_dir).run_on_database(lambda base: base.execute(asked).fetchall())
+    rows = hits.open_or_make_memory(home_dir).run_on_database(
+        lambda base: base.execute(asked).fetchall()
+    )
     assert rows == [("Wish 1",), ("Wish 2",), ("Wish 3",)]
 
 
@@ -654,7 +658,7 @@ def test_of_a_topic_a_megabyte_is_read(home_dir: str, project_dir: str) -> None:
     (source,) = [one for one in deep.find_sources(home_dir, project_dir) if one.path == path]
     assert deep._topic_entry(source, project_dir).text.endswith(" yz")
     assert source.stamp == f"{(1 << 20) + 1}:{os.stat(path).st_mtime_ns}"
-    assert deep._stamped_size_bytes(source) == (1 << 20) + 1
+    assert deep._source_size_bytes(source) == (1 << 20) + 1
 
 
 def test_a_file_that_was_rewritten_is_read_from_its_beginning(

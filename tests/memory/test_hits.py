@@ -112,7 +112,7 @@ def test_how_much_was_read_is_a_sentence() -> None:
 
 def test_an_entry_is_opened_with_its_neighbours(home_dir: str) -> None:
     """Without a score: nobody searched."""
-    memory = hits.open_memory(home_dir)
+    memory = hits.open_or_make_memory(home_dir)
     memory.put_entries([Entry(str(n), f"text {n}", "s", float(n)) for n in range(1, 6)])
 
     document = hits.entry_with_neighbours(home_dir, "m3")
@@ -153,7 +153,7 @@ def test_a_session_that_was_read_in_part_is_not_read(home_dir: str, project_dir:
     """One that has grown since is."""
     folder = Path(paths.project_transcripts_dir(project_dir))
     folder.mkdir(parents=True)
-    memory = hits.open_memory(home_dir)
+    memory = hits.open_or_make_memory(home_dir)
     for name, stamp in (("a", "cut@5"), ("b", "7:8@5")):
         (folder / f"{name}.jsonl").write_text("{}")
         noted = (f"file:{folder}/{name}.jsonl", stamp)
@@ -170,7 +170,7 @@ def test_a_session_that_was_read_in_part_is_not_read(home_dir: str, project_dir:
 
 def test_a_damaged_memory_of_sessions_is_begun_anew_without_a_word(home_dir: str) -> None:
     """All of it is read from the sessions again."""
-    memory = hits.open_memory(home_dir)
+    memory = hits.open_or_make_memory(home_dir)
     memory.put_entries([Entry("1", "otter")])
     (file,) = Path(home_dir, "search").glob("*.sqlite3")
     file.write_bytes(b"no database" * 999)

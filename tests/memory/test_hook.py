@@ -97,10 +97,10 @@ def test_housekeeping_takes_in_what_was_said(
     turn = begun(session, home_dir)
 
     hook.tidy(turn, float("inf"))
-    found = [hit.text for hit in hits.open_memory(home_dir).search("otter")]
+    found = [hit.text for hit in hits.open_or_make_memory(home_dir).search("otter")]
     turn.values["memory.exclude"] = ["/"]
     hook.tidy(turn, float("inf"))
 
     assert found == ["The otter swims."]
-    assert hits.open_memory(home_dir).search("otter") == []
+    assert hits.open_or_make_memory(home_dir).search("otter") == []
     assert deep.bytes_of_unread_sources(home_dir, project_dir) == 0

@@ -109,14 +109,14 @@ def test_nothing_is_read_or_written_through_a_link(
     (place / "MEMORY.md").symlink_to(secret)
     with pytest.raises(StateError, match="is a link"):
         add(place, "new")
-    assert hot.index_cut_to_characters(str(place), 1_000) == ""
+    assert hot.index_text_cut_to_fit(str(place), 1_000) == ""
     linked = Path(project_dir, "linked")
     linked.symlink_to(outside)
     with pytest.raises(StateError, match="is a link"):
         add(linked, "new")
     assert hot.topic_file_names(str(linked)) == []
     put(outside, "MEMORY.md", "- a secret")
-    assert hot.index_cut_to_characters(str(linked), 1_000) == ""
+    assert hot.index_text_cut_to_fit(str(linked), 1_000) == ""
     (outside / "MEMORY.md").unlink()
     assert contents(outside) == {"secret.md": TOPIC.format("secret").encode()}
     own = place.parent / "own"
@@ -182,7 +182,7 @@ def test_of_two_topics_of_one_name_the_file_is_asked_for(place: Path) -> None:
 def test_an_index_that_is_cut_says_so(place: Path, text: str, room: int) -> None:
     """Between characters; a long line is cut rather than left out."""
     put(place, "MEMORY.md", text)
-    shown = hot.index_cut_to_characters(str(place), room)
+    shown = hot.index_text_cut_to_fit(str(place), room)
     head = shown.removesuffix("\n[truncated]")
 
     assert head != shown
@@ -195,12 +195,12 @@ def test_an_index_that_just_fits_is_shown_whole(place: Path) -> None:
     """In the room there is, in lines and in bytes."""
     put(place, "MEMORY.md", "- one\n- two\n\n")
 
-    shown = [hot.index_cut_to_characters(str(place), room) for room in (20, 11, 10)]
+    shown = [hot.index_text_cut_to_fit(str(place), room) for room in (20, 11, 10)]
 
     assert shown == ["- one\n- two", "- one\n- two", "\n[truncated]"]
     for text in ("\n".join(["- x"] * 200), "x" * 25_000):
         put(place, "MEMORY.md", text)
-        assert hot.index_cut_to_characters(str(place), 25_000) == text
+        assert hot.index_text_cut_to_fit(str(place), 25_000) == text
 
 
 @pytest.mark.parametrize("index", ["MEMORY.md", "archive.md"])

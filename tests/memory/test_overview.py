@@ -21,7 +21,7 @@ def test_how_much_there_is(home_dir: str, tmp_path: Path, monkeypatch: pytest.Mo
     assert overview.status_document(home_dir, folder) == empty | {
         "vectors": vectors.load_table() is not None
     }
-    memory = hits.open_memory(home_dir)
+    memory = hits.open_or_make_memory(home_dir)
     memory.put_entries([Entry("1", "a", "s", 5.0, "user"), Entry("2", "b", "/f.md", 1.0, "topic")])
     monkeypatch.setattr(vectors, "load_table", lambda: None)
 

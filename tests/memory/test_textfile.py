@@ -149,9 +149,9 @@ def test_what_was_changed_meanwhile_is_left_as_it_is(path: Path) -> None:
     """And what cannot be replaced leaves nothing beside it."""
     path.write_bytes(b"theirs")
 
-    assert textfile.replace_if_unchanged(str(path), b"seen", "ours") is False
+    assert textfile.try_replace_if_unchanged(str(path), b"seen", "ours") is False
     assert path.read_bytes() == b"theirs"
-    assert textfile.replace_if_unchanged(str(path), b"theirs", "ours") is True
+    assert textfile.try_replace_if_unchanged(str(path), b"theirs", "ours") is True
     assert path.read_bytes() == b"ours"
     assert os.listdir(path.parent) == ["MEMORY.md"]
 
@@ -183,7 +183,7 @@ def test_a_change_that_fails_leaves_no_file_behind(
 
     monkeypatch.setattr(os, "replace", fail)
     with pytest.raises(OSError, match="No space left"):
-        textfile.replace_if_unchanged(str(path), b"before", "after")
+        textfile.try_replace_if_unchanged(str(path), b"before", "after")
 
     assert [(one.name, one.read_bytes()) for one in path.parent.iterdir() if one.is_file()] == [
         (path.name, b"before")

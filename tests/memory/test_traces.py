@@ -17,7 +17,7 @@ def test_entries_are_forgotten_by_session_project_and_time(home_dir: str, projec
     """Topics are the user's own; without a search nothing is counted."""
     assert traces.forget(home_dir, Asked(("s",)), dry_run=True) == {"entries": 0}
     assert list(traces.sessions(home_dir)) == []
-    memory = hits.open_memory(home_dir)
+    memory = hits.open_or_make_memory(home_dir)
     memory.put_entries(
         [
             Entry("1", "a", "s", 5.0, "user", "/p"),
@@ -53,7 +53,7 @@ def test_how_far_a_forgotten_session_was_read_is_forgotten_too(
 
     def names() -> list[str]:
         asked = "SELECT name FROM facts WHERE name GLOB 'file:*' ORDER BY name"
-        rows = hits.open_memory(home_dir).run_on_database(
+        rows = hits.open_or_make_memory(home_dir).run_on_database(
             lambda base: base.execute(asked).fetchall()
         )
         return [name.rpartition("/")[2] for (name,) in rows]

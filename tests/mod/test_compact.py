@@ -206,7 +206,7 @@ def test_a_preview_keeps_its_key(talk: Conversation, ask: Ask, home_dir: str) ->
     content = BULK.encode() * 5
     command = "cat log" + " # and so on" * 99
     key = put.put(home_dir, content, {"tool": "Bash", "source": command})
-    preview = stub.build_reference(stub.Stub(key, len(content), 2_000)) + "\n" + BULK
+    preview = stub.build_reference_head(stub.Stub(key, len(content), 2_000)) + "\n" + BULK
     kept = talk.run(command, preview)
     lost = talk.run("cat other", preview.replace(key, layout.PREFIX + "0" * 64))
     talk.fill(20)

@@ -180,7 +180,7 @@ def test_after_a_compaction_nothing_is_told_of_what_was_before(
     built = session(project_dir, 100_000, 165_000)
     state = SessionState(home_dir, ID)
     state.save_snapshot(Snapshot(at=built.now + 0.5, occupancy_tokens=165_000))
-    state.save_compaction_offset(Path(built.path).stat().st_size)
+    state.save_size_at_compaction(Path(built.path).stat().st_size)
 
     early = answer(home_dir, project_dir, columns=100)
     built.compact(165_000)

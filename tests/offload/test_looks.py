@@ -41,8 +41,6 @@ def test_lines_count_that_were_shown_without_a_gap(
     result = tool_results.parse_answer("Bash", call, {"stdout": shown, "stderr": ""})
     assert result is not None
 
-    ((fetched_key, _, size, found),) = looks.contents_recalled_by_call(
-        home_dir, "Bash", call, result
-    )
+    ((fetched_key, _, size, found),) = looks.recalls_shown_by_call(home_dir, "Bash", call, result)
 
     assert (fetched_key, size, found) == (key, len(shown.encode()), lines)

@@ -220,7 +220,7 @@ def recalled(home_dir: str, shown: str, *names_of_keys: str, **response: Any) ->
     call = {"command": command}
     result = tool_results.parse_answer("Bash", call, {"stdout": shown, "stderr": "", **response})
     assert result is not None
-    found = looks.contents_recalled_by_call(home_dir, "Bash", call, result)
+    found = looks.recalls_shown_by_call(home_dir, "Bash", call, result)
     return [(key, size, lines) for key, _, size, lines in found]
 
 

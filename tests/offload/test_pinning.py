@@ -104,7 +104,7 @@ def test_a_printed_reference_pins_nothing_of_another_session(
 ) -> None:
     """The result that printed it is pinned itself; a fork's reference is its origin's."""
     other = put.put(player.home_dir, LOG.encode(), {"tool": "Bash", "session": "s2"})
-    printed = stub.build_reference(stub.Stub(other, len(LOG))) + "\n" + SMALL
+    printed = stub.build_reference_head(stub.Stub(other, len(LOG))) + "\n" + SMALL
     session.tool_result("t1", printed)
 
     player.say("brim:pin last")

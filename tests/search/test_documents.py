@@ -198,14 +198,14 @@ def test_a_match_is_shown_with_eight_words_before_and_sixteen_from_it_on(
 def test_room_that_is_free_is_not_in_use(base: sqlite3.Connection) -> None:
     """In bytes, by whole pages."""
     (page,) = base.execute("PRAGMA page_size").fetchone()
-    empty = documents.used_bytes_of_database(base)
+    empty = documents.bytes_of_used_pages(base)
     documents.add_documents(base, [document("a", "x " * 500_000)])
-    full = documents.used_bytes_of_database(base)
+    full = documents.bytes_of_used_pages(base)
     documents.remove_documents(base, "s", ["a"])
 
     assert empty % page == 0
     assert full >= empty + 1_000_000
-    assert documents.used_bytes_of_database(base) < full - 900_000
+    assert documents.bytes_of_used_pages(base) < full - 900_000
 
 
 @pytest.mark.parametrize(

@@ -278,7 +278,7 @@ def test_flipped_bytes_cost_the_index_at_most(home_dir: str, project_dir: str, s
         raw[chance.randrange(100, len(raw))] ^= 0xFF
     file.write_bytes(raw)
 
-    hits.open_memory(home_dir).search("signed cookies")
+    hits.open_or_make_memory(home_dir).search("signed cookies")
     deep.index_sources(home_dir, project_dir)
     forget.forget(home_dir, Asked((SESSION,)))
 

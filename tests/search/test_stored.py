@@ -229,7 +229,7 @@ def test_above_200_megabytes_the_500_oldest_outputs_keep_their_titles_only(
     ]
     key = put.put(home_dir, b"otter", {"created": 1_000.0})
     fresh = stored._document_of_stored_output(home_dir, layout.digest_of_key(key))
-    monkeypatch.setattr(documents, "used_bytes_of_database", lambda _base: used_bytes)
+    monkeypatch.setattr(documents, "bytes_of_used_pages", lambda _base: used_bytes)
 
     def full(base: Any) -> list[Any]:
         documents.add_documents(base, old)

@@ -195,7 +195,7 @@ def install(monkeypatch: pytest.MonkeyPatch, machine: Machine) -> None:
 def restore(path: Path, home_dir: str) -> bool:
     """Put a session back that has rested; False where there was nothing to put back."""
     os.utime(path, (LONG_AGO, LONG_AGO))
-    found = restoring.plan_restore(str(path), home_dir)
+    found = restoring.plan_full_restore(str(path), home_dir)
     if found.undone:
         restoring.restore(found, quiet_s=0)
     return bool(found.undone)

@@ -60,7 +60,7 @@ class Recorded(SessionBuilder):
         """Undo all purges, here or where the session was moved to."""
         path = path or self.path
         os.utime(path, (LONG_AGO, LONG_AGO))
-        return restoring.restore(restoring.plan_restore(path, self.home_dir), quiet_s=QUIET_S)
+        return restoring.restore(restoring.plan_full_restore(path, self.home_dir), quiet_s=QUIET_S)
 
     @property
     def data(self) -> bytes:

@@ -49,10 +49,10 @@ def test_a_machine_that_stops_at_any_step_loses_nothing(
             survived = _survives(work)
 
         assert machines.everywhere(path) >= set(range(writer.count)), machine.names
-        recovery.finish_rewrites(str(path))
+        recovery.finish_rewrites_at_path(str(path))
         assert machines.numbers(path) == list(range(writer.count)), machine.names
         writer.finish()
-        recovery.finish_rewrites(str(path))
+        recovery.finish_rewrites_at_path(str(path))
         assert machines.numbers(path) == list(range(writer.count)), machine.names
         assert machines.ours(path) == []
         machines.restore(path, home)
@@ -90,7 +90,7 @@ def test_a_failure_at_any_step_says_whether_the_session_was_rewritten_and_costs_
             has_note = restoring.read_notes_and_problems(home, "s") != ([], [])
             assert has_note is (is_rewritten or action == "restore"), machine.names
         writer.finish()
-        recovery.finish_rewrites(str(path))
+        recovery.finish_rewrites_at_path(str(path))
 
         assert machines.numbers(path) == list(range(writer.count)), machine.names
         assert machines.ours(path) == []
@@ -128,7 +128,7 @@ def _prepared(action: str, path: Path, home_dir: str) -> Callable[[], object]:
         return lambda: machines.run(path, home_dir)
     machines.run(path, home_dir)
     os.utime(path, (machines.LONG_AGO, machines.LONG_AGO))
-    return lambda: restoring.restore(restoring.plan_restore(str(path), home_dir), quiet_s=0)
+    return lambda: restoring.restore(restoring.plan_full_restore(str(path), home_dir), quiet_s=0)
 
 
 def _error(work: Callable[[], object]) -> BaseException | None:

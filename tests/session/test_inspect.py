@@ -100,7 +100,7 @@ def test_the_largest_results_come_first_and_are_few(session: SessionBuilder) -> 
 def test_anything_can_be_inspected(rows: list[bytes]) -> None:
     """The kinds add up to the size."""
     data = b"\n".join(rows)
-    found = inspecting.inspect_lines(read.lines_of_stream(io.BytesIO(data)))
+    found = inspecting.inspect_given_lines(read.lines_of_stream(io.BytesIO(data)))
 
     assert sum(found.disk_bytes.values()) == found.size_bytes == len(data)
 
@@ -207,7 +207,7 @@ def test_a_session_is_told_with_its_times_its_id_and_its_models(
 def test_a_row_that_is_all_of_one_kind_counts_whole(row: dict[str, Any], kind: str) -> None:
     """The line end is the envelope's."""
     data = json.dumps(row).encode() + b"\n"
-    found = inspecting.inspect_lines(read.lines_of_stream(io.BytesIO(data))).disk_bytes
+    found = inspecting.inspect_given_lines(read.lines_of_stream(io.BytesIO(data))).disk_bytes
 
     envelope = {"envelope": 1} if kind != "envelope" else {}
     assert found == {kind: len(data) - bool(envelope)} | envelope
@@ -231,7 +231,7 @@ def test_the_parts_of_a_message_are_counted_as_they_stand_on_the_line(
 ) -> None:
     """What is around them is the envelope."""
     data = json.dumps({"type": "user"} | fields, separators=(",", ":")).encode() + b"\n"
-    found = inspecting.inspect_lines(read.lines_of_stream(io.BytesIO(data))).disk_bytes
+    found = inspecting.inspect_given_lines(read.lines_of_stream(io.BytesIO(data))).disk_bytes
 
     assert found == kinds | {"envelope": len(data) - sum(kinds.values())}
 
@@ -277,10 +277,10 @@ def test_a_resume_undoes_a_compaction_only_where_it_loads_the_file_whole(
 def test_rows_that_share_a_line_are_counted_each_by_its_own_bytes() -> None:
     """What is between and behind them is broken, or the envelope."""
     rows = [json.dumps({"type": kind}).encode() for kind in ("progress", "system", "progress")]
-    sound = inspecting.inspect_lines(
+    sound = inspecting.inspect_given_lines(
         read.lines_of_stream(io.BytesIO(b"  ".join(rows) + b"\n"))
     ).disk_bytes
-    torn = inspecting.inspect_lines(
+    torn = inspecting.inspect_given_lines(
         read.lines_of_stream(io.BytesIO(rows[0] + b'{"type":'))
     ).disk_bytes
 

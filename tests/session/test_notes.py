@@ -164,17 +164,17 @@ def test_the_session_of_a_note_is_where_it_was_and_wherever_the_client_has_its_n
     path, moved = world / "s.jsonl", Path(paths.client_config_dir()) / "projects" / "q" / "s.jsonl"
     restore.write_note(home_dir, done_at(str(path)), {})
     (note,), _ = restore.read_notes_and_problems(home_dir, "s")
-    assert note.existing_session_files() == []
+    assert note.find_session_files() == []
 
     moved.parent.mkdir(parents=True)
     moved.write_text("")
-    assert note.existing_session_files() == [str(moved.resolve())]
+    assert note.find_session_files() == [str(moved.resolve())]
     path.write_text("")
     deeper = moved.parent / "a" / "subagents" / "s.jsonl"
     deeper.parent.mkdir(parents=True)
     deeper.write_text("")
     places = [str(moved.resolve()), str(deeper.resolve()), str(path)]
-    assert note.existing_session_files() == sorted(places)
+    assert note.find_session_files() == sorted(places)
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_a_session_without_notes_has_nothing_to_undo(session: Recorded) -> None:
     """It is one piece, from its start to its end."""
     session.prompt()
 
-    found = restore.plan_restore(session.path, session.home_dir)
+    found = restore.plan_full_restore(session.path, session.home_dir)
 
     assert (found.undone, found.stale, found.problems) == ([], [], [])
     (piece,) = found.pieces
@@ -217,7 +217,7 @@ def test_a_rewrite_that_was_undone_by_hand_is_stale(session: Recorded, adds: byt
     purged = session.data
     session.data = before + adds
 
-    found = restore.plan_restore(session.path, session.home_dir)
+    found = restore.plan_full_restore(session.path, session.home_dir)
 
     assert (len(found.stale), found.undone, found.problems) == (1, [], [])
     assert [(piece.start, piece.end) for piece in found.pieces] == [(0, len(before + adds))]
@@ -236,7 +236,7 @@ def test_a_restore_tells_its_progress_and_may_keep_the_notes(session: Recorded) 
     before, told = session.data, list[int]()
     session.purge()
     os.utime(session.path, (LONG_AGO, LONG_AGO))
-    found = restore.plan_restore(session.path, session.home_dir)
+    found = restore.plan_full_restore(session.path, session.home_dir)
 
     done = restore.restore(found, quiet_s=0.01, forgets=False, progress=told.append)
 

@@ -21,7 +21,7 @@ def recorded(session: SessionBuilder) -> SessionBuilder:
     session.path = f"{paths.project_transcripts_dir(session.cwd)}/{session.session_id}.jsonl"
     session.prompt("Build it.")
     session.tool_result(session.tool_call(50_000, command="make", description=BULK), BULK)
-    for text in (BULK, cold.stored_input_text({"command": "make", "description": BULK})):
+    for text in (BULK, cold.readable_input_text({"command": "make", "description": BULK})):
         session.prompt(stub.build_line("Bash", "make", 9, key_of(text)))
     return session
 
@@ -35,8 +35,8 @@ def test_a_result_and_an_input_come_back_from_the_file(
     recorded: SessionBuilder, home_dir: str
 ) -> None:
     """By the key as a line names it, to the byte, with what is known of the call."""
-    for text in (BULK, cold.stored_input_text({"command": "make", "description": BULK})):
-        assert originals.put_back_into_store(home_dir, layout.short_key(key_of(text)))
+    for text in (BULK, cold.readable_input_text({"command": "make", "description": BULK})):
+        assert originals.put_back_into_store(home_dir, layout.shorten_key(key_of(text)))
         assert contents.read_content(home_dir, key_of(text)) == text.encode()
     known = contents.read_sidecar(home_dir, key_of(BULK))
     assert (known["tool"], known["source"]) == ("Bash", "make")

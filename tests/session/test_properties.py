@@ -197,7 +197,7 @@ def test_several_purges_are_undone_together(built: Any, first: Options, second: 
         session.raw(b'{"type":"between"}\n')
         purge(session, second)
         session.raw(b'{"type":"late"}\n')
-        if restoring.plan_restore(session.path, session.home_dir).undone:
+        if restoring.plan_full_restore(session.path, session.home_dir).undone:
             session.restore()
 
         assert session.data == original + b'{"type":"between"}\n{"type":"late"}\n'

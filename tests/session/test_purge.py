@@ -238,7 +238,7 @@ def test_thinking_that_is_bound_is_counted_and_left_out(session: Recorded, model
         "scope": "partial",
         "from": {"messageId": "msg_after", "thinkingIndex": 0},
     }
-    undo = restoring.plan_restore(session.path, session.home_dir)
+    undo = restoring.plan_full_restore(session.path, session.home_dir)
     told = " ".join(session_text.restore_plan_sentence(undo).split())
     assert told.endswith("Thinking of turns made since will not be sent again.")
     session.restore()

@@ -46,7 +46,7 @@ def test_a_session_is_finished_up_to_a_size(
         held.write(line(40))
 
     size = path.stat().st_size
-    done = recovery.finish_rewrites(str(path.parent), most_bytes=size - less)
+    done = recovery.finish_rewrites_at_path(str(path.parent), most_bytes=size - less)
 
     assert [one.lines for one in done] == lines
 
@@ -65,6 +65,6 @@ def test_what_was_kept_for_a_removed_session_goes_after_a_day(
         os.utime(name, (time.time() - age, time.time() - age))
     os.unlink(path)
 
-    assert recovery.finish_rewrites(str(path)) == []
+    assert recovery.finish_rewrites_at_path(str(path)) == []
 
     assert [os.path.exists(name) for name in kept] == [not is_swept] * 2

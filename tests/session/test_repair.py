@@ -176,7 +176,7 @@ def test_a_copy_that_is_not_sound_is_not_swapped_in(
     path: Path, home_dir: str, world: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A mend that does not mend is found before the swap."""
-    monkeypatch.setattr(repair, "encode_row", lambda value: line(value | {"parentUuid": "no"})[:-1])
+    monkeypatch.setattr(repair, "row_bytes", lambda value: line(value | {"parentUuid": "no"})[:-1])
     damaged = BREAKS["orphan_result"](sound_lines(world))
 
     with pytest.raises(RewriteError, match="not sound"):

@@ -138,12 +138,12 @@ def test_purges_and_what_came_between_and_after_them_are_undone_together(
     Until then what the session refers to is no garbage; afterwards it is.
     """
     session.purge()
-    early = restoring.plan_restore(session.path, home_dir)
+    early = restoring.plan_full_restore(session.path, home_dir)
     between = go_on(session)
     session.purge()
     session.raw(LATE)
     os.utime(session.path, (LONG_AGO, LONG_AGO))
-    assert len(restoring.plan_restore(session.path, home_dir).undone) == 2
+    assert len(restoring.plan_full_restore(session.path, home_dir).undone) == 2
     with pytest.raises(RewriteError, match="rewritten meanwhile"):
         restoring.restore(early, quiet_s=QUIET_S)
     kept = len(contents.list_blobs(home_dir))
@@ -231,12 +231,12 @@ def test_a_way_back_that_is_damaged_is_told_and_nothing_changes(
     with pytest.raises(
         RewriteError, match=r"is gone, or not what it was|cannot be read|changed by another.*backup"
     ):
-        restoring.plan_restore(session.path, home_dir)
+        restoring.plan_full_restore(session.path, home_dir)
     assert session.data == purged
 
     between = go_on(session)
     session.purge()
-    found = restoring.plan_restore(session.path, home_dir)
+    found = restoring.plan_full_restore(session.path, home_dir)
     restoring.restore(found, quiet_s=QUIET_S)
 
     assert len(found.problems) == 1
@@ -430,11 +430,11 @@ def test_why_a_rewrite_cannot_be_undone_is_told(
         session.write_bytes(b"{}\n")
 
     if why == "moved":
-        found = restore.plan_restore(str(session), home_dir)
+        found = restore.plan_full_restore(str(session), home_dir)
         assert (found.undone, found.problems) == ([], [])
         return
     with pytest.raises(RewriteError) as raised:
-        restore.plan_restore(str(session), home_dir)
+        restore.plan_full_restore(str(session), home_dir)
 
     gone = f"the backup of {path} with {before:,} bytes is gone, or not what it was"
     changed = f"{path} was changed by another program since a rewrite: what it was is in its backup"

@@ -156,12 +156,12 @@ def test_who_holds_the_old_file_is_heard_later_and_in_order(path: Path, home_dir
         assert not done.is_over
         assert machines.everywhere(path) == {*range(41), 42}
         held.write(line(41)[7:])
-        assert [one.lines for one in recovery.finish_rewrites(str(path))] == [2]
+        assert [one.lines for one in recovery.finish_rewrites_at_path(str(path))] == [2]
         assert machines.numbers(path) == list(range(43))
         # By then the new file is an old one too, and what comes to the first still comes first.
         held.write(line(43))
 
-    recovery.finish_rewrites(str(path.parent))
+    recovery.finish_rewrites_at_path(str(path.parent))
     assert machines.numbers(path) == [*range(42), 43, 42]
     assert machines.ours(path) == []
 
@@ -196,7 +196,7 @@ def test_a_second_command_on_the_same_session_is_told_to_wait(path: Path, home_d
     def make_new(old: BinaryIO, length: int, new: BinaryIO) -> None:
         with pytest.raises(BusyError, match=f"process {os.getpid()}"):
             machines.run(path, home_dir)
-        assert recovery.finish_rewrites(str(path)) == []
+        assert recovery.finish_rewrites_at_path(str(path)) == []
         shorten(old, length, new)
 
     machines.run(path, home_dir, make_new)
@@ -212,7 +212,7 @@ def test_a_session_in_use_is_refused_with_the_reason(path: Path, home_dir: str) 
         with pytest.raises(InUseError, match="still has the file open"):
             _replacing(path, home_dir, b'"old"', b'"new"')
         held.write(line(40))
-    recovery.finish_rewrites(str(path))
+    recovery.finish_rewrites_at_path(str(path))
     _replacing(path, home_dir, b'"old"', b'"new"')
     assert machines.numbers(path) == list(range(41))
 
@@ -396,19 +396,19 @@ def test_a_system_that_cannot_tell_keeps_the_old_file_for_a_day(
     with path.open("ab", buffering=0) as held:
         machines.run(path, home_dir)
         (kept,) = path.parent.glob("*-old-*")
-        recovery.finish_rewrites(str(path))
+        recovery.finish_rewrites_at_path(str(path))
         assert kept.exists()
         held.write(line(40)[:7])
         with pytest.raises(InUseError, match="still has the file open"):
             machines.run(path, home_dir, quiet_s=60)
         held.write(line(40)[7:])
-        recovery.finish_rewrites(str(path))
+        recovery.finish_rewrites_at_path(str(path))
         assert machines.restore(path, home_dir)
         _replacing(path, home_dir, line(0), b"longer\n" + line(0))
         held.write(line(41))
 
     monkeypatch.setattr(recovery, "_FORGOTTEN_S", 0)
-    recovery.finish_rewrites(str(path))
+    recovery.finish_rewrites_at_path(str(path))
 
     assert machines.ours(path) == []
     assert path.read_bytes() == b"longer\n" + b"".join([line(number) for number in range(42)])
@@ -441,8 +441,8 @@ def test_every_session_of_a_folder_is_finished_and_swept(path: Path, home_dir: s
     A session is as old as its last line.
     """
     assert (
-        recovery.finish_rewrites(str(path.parent))
-        == recovery.finish_rewrites(str(path.parent / "no"))
+        recovery.finish_rewrites_at_path(str(path.parent))
+        == recovery.finish_rewrites_at_path(str(path.parent / "no"))
         == []
     )
     other = machines.make_session(path.with_name("t.jsonl"))
@@ -454,8 +454,8 @@ def test_every_session_of_a_folder_is_finished_and_swept(path: Path, home_dir: s
         with open(disk.path_beside(str(path), kind), "wb") as file:
             file.write(b"half a")
 
-    assert recovery.finish_rewrites(str(path.parent), most_bytes=100) == []
-    done = recovery.finish_rewrites(str(path.parent), most_bytes=10_000)
+    assert recovery.finish_rewrites_at_path(str(path.parent), most_bytes=100) == []
+    done = recovery.finish_rewrites_at_path(str(path.parent), most_bytes=10_000)
 
     assert [(os.path.basename(one.session), one.lines) for one in done] == [
         ("s.jsonl", 0),
@@ -474,7 +474,7 @@ def test_a_session_restored_by_hand_keeps_its_content_and_gets_what_it_misses(
     with path.open("ab", buffering=0) as held:
         done = machines.run(path, home_dir)
         held.write(line(40))
-        recovery.finish_rewrites(str(path))
+        recovery.finish_rewrites_at_path(str(path))
         assert done.backup is not None
         if how == "in place":
             shutil.copyfile(done.backup, path)
@@ -484,8 +484,8 @@ def test_a_session_restored_by_hand_keeps_its_content_and_gets_what_it_misses(
             reopened.write(line(40))
         held.write(line(41))
 
-    recovery.finish_rewrites(str(path))
-    recovery.finish_rewrites(str(path))
+    recovery.finish_rewrites_at_path(str(path))
+    recovery.finish_rewrites_at_path(str(path))
 
     assert machines.numbers(path) == list(range(42))
     assert b'"new"' not in path.read_bytes()
@@ -497,12 +497,12 @@ def test_rows_taken_back_from_the_old_file_do_not_confuse(path: Path, home_dir: 
     with path.open("ab", buffering=0) as held:
         machines.run(path, home_dir)
         held.write(line(40) + line(41))
-        recovery.finish_rewrites(str(path))
+        recovery.finish_rewrites_at_path(str(path))
         os.truncate(held.fileno(), os.fstat(held.fileno()).st_size - len(line(41)))
-        recovery.finish_rewrites(str(path))
+        recovery.finish_rewrites_at_path(str(path))
         held.write(line(42))
 
-    recovery.finish_rewrites(str(path))
+    recovery.finish_rewrites_at_path(str(path))
 
     assert machines.numbers(path) == [*range(42), 42]
 
@@ -528,7 +528,7 @@ def test_rows_taken_back_after_a_kill_leave_late_lines_at_the_end(
         os.truncate(path, path.stat().st_size - len(line(40)))
         held.write(line(41))
 
-    (done,) = recovery.finish_rewrites(str(path))
+    (done,) = recovery.finish_rewrites_at_path(str(path))
 
     assert done.problem is None
     assert machines.numbers(path) == [*range(40), 41]
@@ -544,7 +544,7 @@ def test_a_senseless_journal_is_left_with_its_files(note: bytes, path: Path, hom
     path.with_name("s.jsonl.brimline-swap").write_bytes(note)
     before = path.read_bytes()
 
-    (told,) = recovery.finish_rewrites(str(path))
+    (told,) = recovery.finish_rewrites_at_path(str(path))
 
     assert "update brimline" in str(told.problem)
     assert path.read_bytes() == before
@@ -561,7 +561,7 @@ def test_a_journal_leads_to_no_file_but_ours(path: Path, home_dir: str) -> None:
     journal = path.with_name("s.jsonl.brimline-swap")
     journal.write_bytes(journal.read_bytes().replace(b"s.jsonl.brimline-old", b"../x.brimline-old"))
 
-    recovery.finish_rewrites(str(path))
+    recovery.finish_rewrites_at_path(str(path))
 
     assert machines.numbers(path) == list(range(40))
     assert list(path.parent.glob("s.jsonl.brimline-old-*"))
@@ -574,11 +574,11 @@ def test_a_removed_session_stays_removed(path: Path, home_dir: str) -> None:
         held.write(line(40))
     path.unlink()
 
-    recovery.finish_rewrites(str(path.parent))
+    recovery.finish_rewrites_at_path(str(path.parent))
     assert [name for name in machines.ours(path) if "old" in name]
     for name in machines.ours(path):
         os.utime(path.with_name(name), (1_700_000_000, 1_700_000_000))
-    recovery.finish_rewrites(str(path.parent))
+    recovery.finish_rewrites_at_path(str(path.parent))
 
     assert machines.ours(path) == []
     assert not path.exists()
@@ -593,11 +593,11 @@ def test_a_disk_that_is_full_at_recovery_is_told_and_loses_nothing(
         held.write(line(40))
     with monkeypatch.context() as patch:
         machines.install(patch, machines.Machine(_full_for_writes))
-        (told,) = recovery.finish_rewrites(str(path))
+        (told,) = recovery.finish_rewrites_at_path(str(path))
 
     assert "No space left" in str(told.problem)
     assert machines.everywhere(path) == set(range(41))
-    recovery.finish_rewrites(str(path))
+    recovery.finish_rewrites_at_path(str(path))
     assert machines.numbers(path) == list(range(41))
 
 
@@ -616,7 +616,7 @@ def test_no_file_stays_open(path: Path, home_dir: str) -> None:
     with path.open("ab", buffering=0) as held:
         _replacing(path, home_dir, line(0), b"longer\n" + line(0))
         held.write(line(40))
-    recovery.finish_rewrites(str(path))
+    recovery.finish_rewrites_at_path(str(path))
     assert machines.restore(path, home_dir)
     path.with_name("link").hardlink_to(path)
     with pytest.raises(RewriteError):

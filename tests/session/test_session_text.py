@@ -227,10 +227,10 @@ def test_a_preview_names_the_command_and_who_is_in_the_way(tmp_path: Path) -> No
     path = tmp_path / "s 1.jsonl"
     path.write_text("", encoding="utf-8")
     document = PURGE | {"path": str(path), "changes": []}
-    used = session_text.purge_preview_text(document, ["brimline", "session", "purge", str(path)])
+    used = session_text.purge_dry_run_text(document, ["brimline", "session", "purge", str(path)])
     assert "The session is in use (it was written " in used
     os.utime(path, (1_000, 1_000))
-    idle = session_text.purge_preview_text(document, ["brimline", "session", "purge", str(path)])
+    idle = session_text.purge_dry_run_text(document, ["brimline", "session", "purge", str(path)])
     assert idle.endswith(f"Nothing was changed. To do it:\n  brimline session purge '{path}'")
 
 

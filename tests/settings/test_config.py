@@ -79,7 +79,7 @@ def test_every_setting_can_be_set_in_every_way(
     """By command into the user's file, and by its variable, where it has one."""
     text, value = samples[setting.key]
 
-    config.change_setting(paths.user_config(home_dir), setting.key, text, project=False)
+    config.write_setting(paths.user_config(home_dir), setting.key, text, project=False)
     assert config.load(home_dir, project_dir).values[setting.key] == value
 
     Path(paths.user_config(home_dir)).unlink()
@@ -101,7 +101,7 @@ def test_the_variables_of_a_presets_source_change_its_settings(
     """Which settings were changed so is told; without the environment none is."""
     monkeypatch.setenv("DEV_TEAM_CONTEXT_CEILING_PCT", "35")
     monkeypatch.setenv("BRIMLINE_GUARD_PRESET", "adr11")
-    config.change_setting(paths.user_config(home_dir), "guard.preset", "adr11", project=False)
+    config.write_setting(paths.user_config(home_dir), "guard.preset", "adr11", project=False)
 
     with_it = config.load(home_dir, project_dir)
     without = config.load(home_dir, project_dir, environment=False)
@@ -275,7 +275,7 @@ def test_what_is_no_regular_file_is_ignored_and_reported(
 
     assert loaded.problems == [f"{path} is ignored: it is no regular file"]
     with pytest.raises(ConfigError, match=r"no regular file|is a link"):
-        config.change_setting(str(path), "guard.preset", "off", project=True)
+        config.write_setting(str(path), "guard.preset", "off", project=True)
 
 
 @given(
@@ -291,7 +291,7 @@ def test_a_change_touches_one_value_only(top: str, rest: list[str], key: str, wo
     before = tomllib.loads(path.read_bytes().decode())
     lines = path.read_bytes().decode().splitlines(keepends=True)
 
-    config.change_setting(str(path), key, samples[key][0], project=False)
+    config.write_setting(str(path), key, samples[key][0], project=False)
 
     after = tomllib.loads(path.read_bytes().decode())
     *parents, name = key.split(".")
@@ -313,7 +313,7 @@ def test_a_file_that_cannot_be_changed_stays_as_it_is(content: str, home_dir: st
     path = paths.user_config(home_dir)
 
     with pytest.raises(ConfigError, match=f"cannot change {path}"):
-        config.change_setting(path, "guard.preset", "off", project=False)
+        config.write_setting(path, "guard.preset", "off", project=False)
 
     assert Path(path).read_text(encoding="utf-8") == content
     assert os.listdir(home_dir) == ["config.toml"]
@@ -329,9 +329,9 @@ def test_a_link_of_the_users_is_followed_and_a_projects_is_not(
         Path(path).parent.mkdir()
         Path(path).symlink_to(target)
 
-    config.change_setting(paths.user_config(home_dir), "context_window", "6000", project=False)
+    config.write_setting(paths.user_config(home_dir), "context_window", "6000", project=False)
     with pytest.raises(ConfigError, match="is a link"):
-        config.change_setting(
+        config.write_setting(
             paths.project_config(project_dir), "context_window", "7000", project=True
         )
 
@@ -348,9 +348,9 @@ def test_what_is_taken_out_leaves_no_empty_table_and_a_project_no_empty_file(
     """Says whether it was there; other settings stay as they are."""
     mine, projects = paths.user_config(home_dir), paths.project_config(project_dir)
     for path, is_project in ((mine, False), (projects, True)):
-        config.change_setting(path, "guard.preset", "off", project=is_project)
-        config.change_setting(path, "guard.velocity_points", "2", project=is_project)
-        config.change_setting(path, "context_window", "6000", project=is_project)
+        config.write_setting(path, "guard.preset", "off", project=is_project)
+        config.write_setting(path, "guard.velocity_points", "2", project=is_project)
+        config.write_setting(path, "context_window", "6000", project=is_project)
 
         assert config.remove_setting(path, "guard.preset", project=is_project) is True
         assert config.remove_setting(path, "guard.preset", project=is_project) is False
@@ -370,7 +370,7 @@ def test_a_projects_file_stays_readable_for_others(project_dir: str) -> None:
     path, plain = Path(paths.project_config(project_dir)), Path(project_dir, "plain")
     plain.mkdir()
     for mode in (0o644, 0o664):
-        config.change_setting(str(path), "context_window", "6000", project=True)
+        config.write_setting(str(path), "context_window", "6000", project=True)
         assert stat.S_IMODE(path.stat().st_mode) == mode
         path.chmod(0o664)
     assert path.parent.stat().st_mode == plain.stat().st_mode

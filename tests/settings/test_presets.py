@@ -103,7 +103,7 @@ def test_a_presets_variables_change_settings_where_they_make_sense(
 ) -> None:
     """A number, or one of some words."""
     found = {"a": 0, "b": 0}
-    presets.apply_preset_variables(found, {"environment": [NUMBER, WORDS]}, variables.get)
+    presets.apply_preset_environment(found, {"environment": [NUMBER, WORDS]}, variables.get)
 
     assert found == values
 
@@ -113,6 +113,6 @@ def test_any_other_word_may_mean_something_too(text: str, value: int) -> None:
     """But not an empty one."""
     found = {"b": 0}
     entry = WORDS | {"otherwise": 9}
-    presets.apply_preset_variables(found, {"environment": [entry]}, {"W": text}.get)
+    presets.apply_preset_environment(found, {"environment": [entry]}, {"W": text}.get)
 
     assert found == {"b": value}

@@ -189,7 +189,9 @@ def test_recall_shows_a_key_and_finds_words(home_dir: str, session: SessionBuild
     told = said("/brim:recall walrus", home_dir, session)
     assert ("a walrus" in told, "Nothing was found" in told) == (True, False)
     assert "KEY" in said("/brim:recall", home_dir, session)
-    hits.open_memory(home_dir).add([{"id": "a", "text": "The otter plan.", "project": session.cwd}])
+    hits.open_or_make_memory(home_dir).add(
+        [{"id": "a", "text": "The otter plan.", "project": session.cwd}]
+    )
     assert "  > The otter plan." in said("/brim:recall m1", home_dir, session)
     assert "there is no entry m2 any more" in said("/brim:recall m2", home_dir, session)
 
@@ -365,7 +367,7 @@ def test_recall_tells_a_few_of_each_and_where_the_team_was_not_asked(
     home_dir: str, session: SessionBuilder
 ) -> None:
     """Five entries and ten outputs; why the server's are missing stands first."""
-    memory = hits.open_memory(home_dir)
+    memory = hits.open_or_make_memory(home_dir)
     memory.add(
         [
             {"id": str(number), "text": f"Otter {number}.", "project": session.cwd}
@@ -513,5 +515,5 @@ def test_what_was_unpinned_is_named_by_its_key(home_dir: str, session: SessionBu
 
     told = said(f"/brim:unpin {key[:20]}", home_dir, session)
 
-    assert told == f"brimline: {layout.short_key(key)} is no longer pinned."
+    assert told == f"brimline: {layout.shorten_key(key)} is no longer pinned."
     assert pins.all_pins(home_dir) == {}

@@ -19,7 +19,7 @@ import pytest
 from brimline.errors import StateError
 from brimline.fast import io, paths
 from brimline.fast.json import dumps
-from brimline.gauge.forecast import speed_by_model_generation
+from brimline.gauge.forecast import log_speeds_by_generation
 from brimline.state import forgotten, history
 from brimline.state.history import Session
 from brimline.state.session import SessionState
@@ -123,7 +123,7 @@ def test_only_what_changed_is_read_again(home_dir: str, tmp_path: Path) -> None:
 
 def test_growth_comes_as_segments_of_recent_sessions(home_dir: str) -> None:
     """Model and occupancies between compactions; nothing recorded is nothing to learn from."""
-    assert history.occupancies_by_recent_segment(home_dir) == []
+    assert history.segments_of_recent_sessions(home_dir) == []
     hooks = Hooks(home_dir)
     hooks.add("SessionStart", model="claude-opus-4-5")
     for step in range(30):
@@ -135,7 +135,7 @@ def test_growth_comes_as_segments_of_recent_sessions(home_dir: str) -> None:
     Hooks(home_dir, "later").read("PostToolUse", 60_000, 1)
     history.update_changed_sessions(home_dir)
 
-    found = history.occupancies_by_recent_segment(home_dir)
+    found = history.segments_of_recent_sessions(home_dir)
 
     assert [(tokens[0], len(tokens)) for _, tokens in found] == [
         (60_000, 1),
@@ -143,8 +143,8 @@ def test_growth_comes_as_segments_of_recent_sessions(home_dir: str) -> None:
         (50_000, 1),
     ]
     assert found[1][0] == "claude-opus-4-5"
-    assert speed_by_model_generation([("4.5", tokens) for _, tokens in found])["4.5"][0] == 1
-    assert len(history.occupancies_by_recent_segment(home_dir, most_requests=1)) == 1
+    assert log_speeds_by_generation([("4.5", tokens) for _, tokens in found])["4.5"][0] == 1
+    assert len(history.segments_of_recent_sessions(home_dir, most_requests=1)) == 1
 
 
 def test_a_session_that_comes_back_goes_on_where_its_line_ends(home_dir: str) -> None:
@@ -200,7 +200,7 @@ def test_housekeeping_ends_when_its_time_is_up(home_dir: str) -> None:
 def test_a_history_that_another_writes_is_left_to_it(home_dir: str) -> None:
     """Nobody waits longer than the time that there is."""
     Hooks(home_dir).add("SessionStart")
-    with history._try_to_hold_lock(home_dir, time.monotonic()) as is_held:
+    with history._try_awhile_to_hold_lock(home_dir, time.monotonic()) as is_held:
         let_go(home_dir, seconds=0.05)
         assert is_held
         assert history.sessions_in_file(home_dir) == []
@@ -438,7 +438,7 @@ def test_growth_is_told_of_as_many_sessions_as_reach_so_many_requests(
             hooks.read("PostToolUse", 1_000 * offset, offset)
         history.update_changed_sessions(home_dir)
 
-    assert len(history.occupancies_by_recent_segment(home_dir, most)) == count
+    assert len(history.segments_of_recent_sessions(home_dir, most)) == count
 
 
 def left_of(home_dir: str, folder: Path) -> list[str]:
@@ -517,7 +517,7 @@ def test_growth_is_told_by_the_last_20_000_requests(
     newer.requests = [Request(START + 1 + number, number, "m") for number in range(requests)]
     history.write_session_lines(home_dir, [older, newer], float("inf"))
 
-    segments = history.occupancies_by_recent_segment(home_dir)
+    segments = history.segments_of_recent_sessions(home_dir)
 
     assert len(segments) == names
     assert len(segments[0][1]) == requests

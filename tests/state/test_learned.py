@@ -34,12 +34,12 @@ def test_windows_settings_and_endings_are_learned_apart(home_dir: str) -> None:
         ((99_999,) * 9, {"ending": "refusal"}),
         ((167_000,) * 2, {"window": 500_000, "effective": 200_000}),
     ]
-    assert learned.learned_points_by_key(home_dir) == {}
+    assert learned.learned_points_by_window(home_dir) == {}
     for tokens, fields in kinds:
         for each in tokens:
             learned.record_sample(home_dir, sample(each, **fields))
 
-    assert learned.learned_points_by_key(home_dir) == {
+    assert learned.learned_points_by_window(home_dir) == {
         KEY: 160_500,
         "1000000:1000000": 967_000,
         "1000000:180000": 147_000,
@@ -130,7 +130,7 @@ def test_a_point_is_the_median_of_the_last_ten(
     for tokens in sizes:
         learned.record_sample(home_dir, sample(tokens=tokens))
 
-    assert learned.learned_points_by_key(home_dir) == (
+    assert learned.learned_points_by_window(home_dir) == (
         {} if point is None else {"200000:200000": point}
     )
 
@@ -140,7 +140,7 @@ def test_what_was_refused_is_no_more_than_the_window(home_dir: str) -> None:
     for _ in range(3):
         learned.record_sample(home_dir, sample(tokens=900_000, ending="refusal"))
 
-    assert learned.learned_points_by_key(home_dir) == {"200000:200000:refusal": 200_000}
+    assert learned.learned_points_by_window(home_dir) == {"200000:200000:refusal": 200_000}
 
 
 @pytest.mark.parametrize(

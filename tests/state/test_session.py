@@ -159,7 +159,7 @@ def test_what_was_measured_is_outdated_and_the_rest_holds(home_dir: str) -> None
     state = SessionState(home_dir, "s")
     state.save_snapshot(Snapshot(at=5.0, window_tokens=9, occupancy_tokens=1, output_tokens=2))
     state.save_telemetry_for_pollers({"x": 1})
-    state.save_compaction_offset(7)
+    state.save_size_at_compaction(7)
     state.save_proved_window(5)
     SessionState(home_dir, "s").forget_occupancy()
 
@@ -174,7 +174,7 @@ def test_what_was_measured_is_outdated_and_the_rest_holds(home_dir: str) -> None
 def test_marks_have_numbers_and_the_largest_counts(home_dir: str) -> None:
     """One compaction is remembered, every window, each tier with its place."""
     for size in (30, 5):
-        SessionState(home_dir, "s").save_compaction_offset(size)
+        SessionState(home_dir, "s").save_size_at_compaction(size)
     for tokens in (5, 30, 7):
         SessionState(home_dir, "s").save_proved_window(tokens)
     assert SessionState(home_dir, "s").claim_level(2, 70) is True

@@ -95,7 +95,7 @@ def test_a_slash_command_takes_a_level_and_free_words(
     arguments: str, level: str, reason: str | None
 ) -> None:
     """Or options, which win."""
-    found = pins.directive_from_arguments("last", arguments)
+    found = pins.directive_from_slash_text("last", arguments)
 
     assert (found.kind, found.level, found.reason) == ("last", level, reason)
 

@@ -94,5 +94,5 @@ def test_a_line_that_a_full_disk_cut_short_hides_no_other(home_dir: str) -> None
         file.write(b'{"v":1,"at":1790000000.5,"event":"pu')
     key = stored(home_dir, text(2), session="second")
 
-    assert contents.sessions_by_key(home_dir)[key].keys() == {"second"}
+    assert contents.puts_by_key_and_session(home_dir)[key].keys() == {"second"}
     assert len(list(contents.read_store_events(home_dir))) == 2

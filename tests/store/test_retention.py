@@ -387,12 +387,12 @@ def test_what_goes_leaves_nothing_but_a_line_in_the_trail(home_dir: str, project
     assert contents.read_content(home_dir, key) == text(1)
     assert prune(home_dir, Limits(), Pass(), now=time.time() + 2 * retention.GRACE_S).swept == 2
     assert shelves.temporary_files(home_dir) == []
-    assert [digest for digest, _ in contents.digest_and_kind_beside_blobs(home_dir)] == [key[7:]]
+    assert [digest for digest, _ in contents.digest_kind_pairs_in_meta(home_dir)] == [key[7:]]
     shelves.age(home_dir, key, LONG_AGO)
     os.rmdir(home_dir + layout.TMP)
     os.mkdir(layout.stored_path(home_dir, key[7:9] + "0" * 62))  # which is no blob
     assert prune(home_dir, GARBAGE, Pass()).keys == [key]
-    assert (shelves.keys(home_dir), list(contents.digest_and_kind_beside_blobs(home_dir))) == (
+    assert (shelves.keys(home_dir), list(contents.digest_kind_pairs_in_meta(home_dir))) == (
         set(),
         [],
     )
@@ -422,7 +422,7 @@ def test_the_limits_are_enforced_at_most_once_a_day(
     assert done.keys == [old, large]
     assert shelves.keys(home_dir) == {small, fresh}
     assert not os.path.exists(home_dir + layout.INDEX)
-    assert list(contents.sessions_by_key(home_dir)) == [small]
+    assert list(contents.puts_by_key_and_session(home_dir)) == [small]
     assert tidied(home_dir, now=now + 86_000) is None
     assert tidied(home_dir, now=now + 86_500) is not None
     for marker in ("", "soon", "9999999999", "nan", "-5"):

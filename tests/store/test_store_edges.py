@@ -265,7 +265,7 @@ def test_a_key_is_its_prefix_and_sixty_four_small_digits(text_: str, *, is_one: 
 
 def test_a_short_key_has_twelve_digits() -> None:
     """Enough to be told from any other."""
-    assert layout.short_key(KEY) == "sha256:0123456789ab"
+    assert layout.shorten_key(KEY) == "sha256:0123456789ab"
 
 
 @pytest.mark.parametrize(("ahead_s", "is_followed"), [(-10.0, False), (1.0, False), (60.0, True)])
@@ -393,7 +393,7 @@ def test_a_session_is_told_by_the_last_line_about_it_until_the_content_goes(home
     for row in rows:
         json.append_line(home_dir + layout.INDEX, row)
 
-    found = contents.sessions_by_key(home_dir)
+    found = contents.puts_by_key_and_session(home_dir)
 
     assert {key: list(by) for key, by in found.items()} == {"k1": ["a"]}
     assert found["k1"]["a"]["at"] == 2
@@ -454,7 +454,7 @@ def test_what_is_no_blob_by_its_name_is_not_listed(home_dir: str) -> None:
     beside = Path(layout.store_folder(home_dir), "meta", keys[0][7:9])
     for name in ("0" * 62 + ".txt", "0" * 61 + ".json", "x" + "0" * 62 + ".pin"):
         (beside / name).write_text("x")
-    assert sorted(contents.digest_and_kind_beside_blobs(home_dir)) == [
+    assert sorted(contents.digest_kind_pairs_in_meta(home_dir)) == [
         (key[7:], "json") for key in keys
     ]
 

@@ -29,14 +29,17 @@ def test_a_stub_is_found_again_as_it_was_built(wanted: Stub, before: str, after:
     told = [text if text is None else flatten(text) for text in (wanted.tool, wanted.source)]
     expected = wanted._replace(tool=told[0], source=told[1])
 
-    assert stub.first_reference_in(stub.build_reference(wanted)) == expected
-    assert stub.first_reference_in(f"{before}\n{stub.build_reference(wanted)}\n{after}") == expected
+    assert stub.first_reference_in(stub.build_reference_head(wanted)) == expected
+    assert (
+        stub.first_reference_in(f"{before}\n{stub.build_reference_head(wanted)}\n{after}")
+        == expected
+    )
 
 
 @pytest.mark.row("S3-15", "S3-56")
 def test_our_form_is_one_line_that_reads_well() -> None:
     """What it is, how much, how it ended, from where, and the key; the way back is a command."""
-    built = stub.build_reference(Stub(KEY, 45_678, 1_523, 1, "Bash", 'echo "hi"\nls', "soft"))
+    built = stub.build_reference_head(Stub(KEY, 45_678, 1_523, 1, "Bash", 'echo "hi"\nls', "soft"))
 
     assert built == (
         "[brimline stored 45678 bytes, 1523 lines, exit 1, pinned soft, "

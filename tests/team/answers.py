@@ -41,14 +41,16 @@ def queue_for(home_dir: str, server: Answering, author: str = "mia") -> Queue:
 def say(home_dir: str, *texts: str) -> None:
     """Entries of one session."""
     entries = [Entry(f"/f/{text}", text, "s1", 5.0, "user", "/gone/shop") for text in texts]
-    hits.open_memory(home_dir).put_entries(entries)
+    hits.open_or_make_memory(home_dir).put_entries(entries)
 
 
 def states(home_dir: str) -> dict[str, str]:
     """The points on the list."""
     asked = "SELECT point, state FROM shared WHERE server = 'team'"
     return dict(
-        hits.open_memory(home_dir).run_on_database(lambda base: base.execute(asked).fetchall())
+        hits.open_or_make_memory(home_dir).run_on_database(
+            lambda base: base.execute(asked).fetchall()
+        )
     )
 
 

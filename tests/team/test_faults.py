@@ -203,7 +203,7 @@ def test_entries_of_a_megabyte_pass_both_ways(anna: Homes, node: Node, collectio
     """Their beginning is shared; one that somebody else left there is cut."""
     anna.join("anna", f"qdrant+http://{node.host}/{collection}")
     long = {"id": "long", "text": "walrus " * 150_000, "project": os.getcwd()}
-    hits.open_memory(paths.data_dir()).add([long])
+    hits.open_or_make_memory(paths.data_dir()).add([long])
     assert anna.sync()["waiting"] == 0
     payload: dict[str, Any] = {
         "text": "\x1b[2Jgiant " + "otter " * 200_000,
@@ -285,7 +285,7 @@ def test_a_sync_that_is_killed_goes_on_and_leaves_nothing_unknown(
     for group in ("kept", "gone"):
         texts = [f"{group} {number} of the walruses" for number in range(300)]
         entries = [{"id": text, "text": text, "group": group, "project": project} for text in texts]
-        hits.open_memory(paths.data_dir()).add(entries)
+        hits.open_or_make_memory(paths.data_dir()).add(entries)
     processes.append(subprocess.Popen([*PROGRAM, "memory", "sync"], cwd=project))
     until = time.monotonic() + 60
     while not node.has_points(collection):

@@ -159,7 +159,9 @@ def test_what_is_new_is_sent_and_then_waits_no_more(
     assert all(states(home_dir).values())
     assert queue_for(home_dir, server, "ben").find_waiting().total == 2
     labels = "SELECT name, value FROM facts WHERE name GLOB 'label:*'"
-    kept = hits.open_memory(home_dir).run_on_database(lambda base: base.execute(labels).fetchall())
+    kept = hits.open_or_make_memory(home_dir).run_on_database(
+        lambda base: base.execute(labels).fetchall()
+    )
     assert kept == [("label:/gone/shop", "shop")]
 
 
@@ -185,7 +187,7 @@ def test_what_is_gone_here_is_deleted_there_first(
     server = answering(DONE, DONE, DONE)
     own = queue_for(home_dir, server)
     own.drain(own.find_waiting())
-    hits.open_memory(home_dir).put_entries(
+    hits.open_or_make_memory(home_dir).put_entries(
         [Entry("/f/elk", "walrus", "s1", 5.0, "user", "/gone/shop")]
     )
     waiting = own.find_waiting()
@@ -231,7 +233,7 @@ def test_where_the_server_has_another_number_it_is_asked_which(
     ids = {"all": own, "none": [], "one": own[:1], "more": [*own, "stranger"]}[there]
     server = answering(READY, counted(len(ids)), listed(*ids))
 
-    waiting = queue_for(home_dir, server).find_waiting_with_server(rebuild=rebuild)
+    waiting = queue_for(home_dir, server).sync_list_and_find_waiting(rebuild=rebuild)
 
     assert (len(waiting.sends), len(waiting.deletes), waiting.unknown) == (sent, deleted, unknown)
     asked = {"filter": {"must": [points.match_condition("home", first.home)]}}
@@ -249,9 +251,13 @@ def test_what_is_gone_here_and_was_not_found_there_is_deleted_all_the_same(
     first = queue_for(home_dir, answering(DONE))
     (own,) = first.find_waiting().sends
     first.drain(first.find_waiting())
-    hits.open_memory(home_dir).run_on_database(lambda base: base.execute("DELETE FROM entries"))
+    hits.open_or_make_memory(home_dir).run_on_database(
+        lambda base: base.execute("DELETE FROM entries")
+    )
 
-    waiting = queue_for(home_dir, answering(READY, counted(0), listed())).find_waiting_with_server()
+    waiting = queue_for(
+        home_dir, answering(READY, counted(0), listed())
+    ).sync_list_and_find_waiting()
 
     assert waiting == Waiting({}, [own])
     assert list(states(home_dir)) == [own]
@@ -261,7 +267,7 @@ def test_a_folder_that_is_gone_is_called_what_it_was_called(
     home_dir: str, answering: Callable[..., Answering]
 ) -> None:
     """The path of a topic's file stays here, and a text is not endless."""
-    memory = hits.open_memory(home_dir)
+    memory = hits.open_or_make_memory(home_dir)
     memory.put_entries(
         [Entry("/m/topic.md", "x" * 20_001, "/m/topic.md", 1.0, "topic", "/gone/shop")]
     )
@@ -283,12 +289,12 @@ def test_the_list_is_written_whole_or_not_at_all(
 ) -> None:
     """What fails in the middle leaves what was there; nothing to write makes no file."""
     own = queue_for(home_dir, answering())
-    own._execute_for_rows("no SQL at all", [])
-    own._write_listed_states({"a": "1"})
+    own._execute_per_row("no SQL at all", [])
+    own._upsert_listed_states({"a": "1"})
     broken: dict[str, Any] = {"a": "2", "b": None}
 
     with pytest.raises(StoreError):
-        own._write_listed_states(broken)
+        own._upsert_listed_states(broken)
 
     assert states(home_dir) == {"a": "1"}
     assert own.find_waiting().deletes == ["a"]
@@ -394,7 +400,9 @@ def test_more_than_one_batch_is_sent_and_counted(
     own = queue_for(home_dir, answering(DONE, DONE, DONE, DONE))
     steps: list[int] = []
     sent = own.drain(own.find_waiting(), progress=steps.append)
-    hits.open_memory(home_dir).run_on_database(lambda base: base.execute("DELETE FROM entries"))
+    hits.open_or_make_memory(home_dir).run_on_database(
+        lambda base: base.execute("DELETE FROM entries")
+    )
     deleted = own.drain(own.find_waiting(), progress=steps.append)
 
     assert (sent["sent"], sent["waiting"]) == (65, 0)
@@ -412,7 +420,7 @@ def test_where_the_numbers_agree_nothing_more_is_asked(
     first.drain(first.find_waiting())
     server = answering(READY, counted(2))
 
-    waiting = queue_for(home_dir, server).find_waiting_with_server()
+    waiting = queue_for(home_dir, server).sync_list_and_find_waiting()
 
     assert waiting == Waiting({}, [], 0)
     assert [path for _, path, _, _ in server.asked] == [

@@ -23,7 +23,7 @@ _PAUSE_S = 0.05
 
 def write(count: int, deadline_s: float) -> dict[str, int]:
     """Say something and send it, again and again, until nothing waits."""
-    home, memory = paths.data_dir(), hits.open_memory(paths.data_dir())
+    home, memory = paths.data_dir(), hits.open_or_make_memory(paths.data_dir())
     queue = together.open_queue(home, os.getcwd())
     assert queue is not None
     until = time.monotonic() + deadline_s
@@ -35,7 +35,7 @@ def write(count: int, deadline_s: float) -> dict[str, int]:
         memory.add({"id": text, "text": text, "group": session} for text in texts)
         said += number
         try:
-            waiting = queue.drain(queue.find_waiting_with_server())["waiting"]
+            waiting = queue.drain(queue.sync_list_and_find_waiting())["waiting"]
             print(said, flush=True)
         except TeamError:
             failures += 1
@@ -45,7 +45,7 @@ def write(count: int, deadline_s: float) -> dict[str, int]:
 
 def search(deadline_s: float) -> dict[str, object]:
     """Ask until the input ends; how often the answer came from here alone, or late."""
-    together.WAIT_S, memory = 30.0, hits.open_memory(paths.data_dir())
+    together.WAIT_S, memory = 30.0, hits.open_or_make_memory(paths.data_dir())
     until = time.monotonic() + deadline_s
     problems, times, most = [], [], 0
     while time.monotonic() < until and not os.path.exists(f"{paths.data_dir()}/stop"):

@@ -133,7 +133,7 @@ def test_a_compaction_by_handle_gets_its_anchors(told: Told, home_dir: str) -> N
     assert rows == old
     assert repair.examine(session.path).faults == []
     os.utime(session.path, (1_700_000_000, 1_700_000_000))
-    restore.restore(restore.plan_restore(session.path, home_dir), quiet_s=0.01)
+    restore.restore(restore.plan_full_restore(session.path, home_dir), quiet_s=0.01)
     assert Path(session.path).read_bytes() == before
 
 

@@ -26,10 +26,10 @@ def test_the_newest_session_of_a_project_is_found(project_dir: str) -> None:
         os.utime(folder / name, (1_000_000 - age, 1_000_000 - age))
     (folder / "folder.jsonl").mkdir()
 
-    assert find.newest_transcript(project_dir) == str(folder / "new.jsonl")
-    assert find.newest_transcript(project_dir + "/src/deep") == str(folder / "new.jsonl")
+    assert find.newest_in_project(project_dir) == str(folder / "new.jsonl")
+    assert find.newest_in_project(project_dir + "/src/deep") == str(folder / "new.jsonl")
     with pytest.raises(SessionError, match="no session in this folder yet"):
-        find.newest_transcript("/another/project")
+        find.newest_in_project("/another/project")
 
 
 def test_a_session_is_found_by_its_id_in_any_project() -> None:
@@ -38,10 +38,10 @@ def test_a_session_is_found_by_its_id_in_any_project() -> None:
     folder.mkdir(parents=True)
     (folder / "abc-1.jsonl").write_text("")
 
-    assert find.transcript_with_id("abc-1") == str(folder / "abc-1.jsonl")
-    assert find.session_id_of(find.transcript_with_id("abc-1")) == "abc-1"
+    assert find.transcript_by_id_start("abc-1") == str(folder / "abc-1.jsonl")
+    assert find.session_id_of(find.transcript_by_id_start("abc-1")) == "abc-1"
     with pytest.raises(SessionError, match="no session 'xyz' is known"):
-        find.transcript_with_id("xyz")
+        find.transcript_by_id_start("xyz")
 
 
 @pytest.mark.row("S4-45")
@@ -49,7 +49,7 @@ def test_a_session_is_found_by_its_id_in_any_project() -> None:
 def test_an_id_that_is_no_id_never_becomes_a_path(session_id: str) -> None:
     """Foreign characters are refused, not searched for."""
     with pytest.raises(SessionError, match=r"no session .* is known"):
-        find.transcript_with_id(session_id)
+        find.transcript_by_id_start(session_id)
 
 
 @pytest.mark.parametrize(
@@ -152,9 +152,9 @@ def test_of_two_files_with_one_id_the_one_written_last_is_meant(projects: Path) 
     new = put(projects / "-b", "id-1.jsonl", 20)
     put(projects / "-b", "id-2.jsonl", 30)
 
-    assert find.transcript_with_id("id-1") == new
+    assert find.transcript_by_id_start("id-1") == new
     with pytest.raises(SessionError, match="2 sessions begin with 'id-'"):
-        find.transcript_with_id("id-")
+        find.transcript_by_id_start("id-")
 
 
 def test_what_was_heard_of_a_resumed_session_makes_it_the_newest(
@@ -168,7 +168,7 @@ def test_what_was_heard_of_a_resumed_session_makes_it_the_newest(
     for name, at in (("spool.jsonl", 30), ("statusline.json", 40)):
         put(folder, "written.jsonl", at - 5)
         put(Path(paths.session_dir(paths.data_dir(), "resumed")), name, at)
-        assert find.newest_transcript(project_dir) == resumed
+        assert find.newest_in_project(project_dir) == resumed
 
 
 def test_the_session_that_this_runs_in_is_meant_where_none_is_named(

@@ -30,7 +30,7 @@ _LONG_AGO = 1_700_000_000
 
 def undone(path: str, home_dir: str) -> str:
     """Take a session back to before its last compaction; returns the second session's file."""
-    plan = undo_compaction.plan_undo(path, home_dir)
+    plan = undo_compaction.plan_undo_of_cold(path, home_dir)
     undo_compaction.cut_before_compaction(plan, quiet_s=0.01)
     return plan.second
 
@@ -79,7 +79,7 @@ def test_memory_has_every_message_once(
     deep.index_sources(home_dir, project_dir)
 
     asked = "SELECT session, text FROM entries"
-    memory = hits.open_memory(home_dir)
+    memory = hits.open_or_make_memory(home_dir)
     entries = memory.run_on_database(lambda base: base.execute(asked).fetchall())
     assert Counter(text for _, text in entries) == said
     owners = {text: session for session, text in entries}
@@ -140,7 +140,7 @@ def test_a_line_in_the_second_session_is_recalled_from_the_first(
     bulk = max(results, key=len)
     key = layout.PREFIX + put.sha256(bulk.encode())
     second = go_on(first, home_dir)
-    assert layout.short_key(key).encode() in Path(second).read_bytes()
+    assert layout.shorten_key(key).encode() in Path(second).read_bytes()
 
-    assert originals.put_back_into_store(home_dir, layout.short_key(key))
+    assert originals.put_back_into_store(home_dir, layout.shorten_key(key))
     assert contents.read_content(home_dir, key) == bulk.encode()

@@ -41,7 +41,7 @@ ANY_OBJECT = (
         "numbered_blocks",
         "any_thread_calls",
     ),
-    *("answered_call_ids", "result_texts_with_places_in_row"),
+    *("answered_call_ids", "result_block_texts_at_paths"),
     *(
         "compaction_figures",
         "preserved_ids_and_ends",

@@ -275,11 +275,11 @@ def test_texts_in_results_are_found_with_their_places() -> None:
     fine = {"type": "tool_result", "tool_use_id": "t2", "content": parts}
     fields = {"type": "user", "message": {"content": [{"type": "text", "text": "x"}, failed, fine]}}
 
-    assert list(row.result_texts_with_places_in_row(fields)) == [
+    assert list(row.result_block_texts_at_paths(fields)) == [
         ("t1", ("message", "content", 1, "content"), "no"),
         ("t2", ("message", "content", 2, "content", 1, "text"), "yes"),
     ]
-    assert list(row.result_texts_with_places_in_row(fields | {"type": "assistant"})) == []
+    assert list(row.result_block_texts_at_paths(fields | {"type": "assistant"})) == []
     assert row.answered_call_ids(fields) == ["t1", "t2"]
     found = list(row.main_thread_results(fields | {"toolUseResult": {"stdout": "yes"}}))
     assert [(one.call_id, one.text, one.is_error) for one in found] == [

@@ -124,7 +124,7 @@ def capacity_tokens(compartment: str, window_tokens: int) -> int:
     return window_tokens * SHARES[compartment] // 100
 
 
-def used_tokens(items: Iterable[dict[str, Any]]) -> int:
+def sum_tokens(items: Iterable[dict[str, Any]]) -> int:
     """How many tokens items take."""
     return sum(item["tokens"] for item in items)
 
@@ -140,7 +140,7 @@ def all_items_to_evict(budget: Budget, window_tokens: int) -> list[dict[str, Any
     found = []
     for compartment in SHARES:
         inside = budget.items_in(compartment)
-        over = used_tokens(inside) - capacity_tokens(compartment, window_tokens)
+        over = sum_tokens(inside) - capacity_tokens(compartment, window_tokens)
         for item in evictable_in_order(inside):
             if over <= 0:
                 break

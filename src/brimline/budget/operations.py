@@ -111,7 +111,7 @@ def _estimate_text_tokens(_place: Place, given: dict[str, Any]) -> dict[str, Any
     return {"tokens": items.estimate_tokens(_require_text(given))}
 
 
-def _list_evictions(place: Place, _given: dict[str, Any]) -> dict[str, Any]:
+def _list_evicted(place: Place, _given: dict[str, Any]) -> dict[str, Any]:
     return {"log": _load_budget(place).log}
 
 
@@ -131,7 +131,7 @@ OPERATIONS: dict[str, Callable[[Place, dict[str, Any]], dict[str, Any]]] = {
     "enforce": _evict_excess,
     "estimate": _estimate_text_tokens,
     "alerts": lambda place, _given: {"alerts": _nearly_full_rows(place)},
-    "log": _list_evictions,
+    "log": _list_evicted,
     "list": _list_items,
 }
 
@@ -169,7 +169,7 @@ def _fill_level_of_compartments(place: Place) -> list[dict[str, Any]]:
     budget, found = _load_budget(place), []
     for name, share in items.SHARES.items():
         inside, room = budget.items_in(name), items.capacity_tokens(name, place.window_tokens)
-        used = items.used_tokens(inside)
+        used = items.sum_tokens(inside)
         found.append(
             {
                 "name": name,
@@ -196,7 +196,7 @@ def _nearly_full_rows(place: Place, names: Iterable[str] = items.SHARES) -> list
 def _measured_tokens_by_part(session_id: str) -> dict[str, int]:
     """What the session's window really consists of, in tokens; empty where nobody knows."""
     try:
-        transcript = find.transcript_with_id(session_id)
+        transcript = find.transcript_by_id_start(session_id)
         found = composition.composition_of(pieces.entries_of_file(transcript))
     except (SessionError, OSError):
         return {}

@@ -31,7 +31,7 @@ _TRIES = 2
 _MOMENT_CHARACTERS = 30
 
 
-def save_verified_document(  # noqa: PLR0913 - what a checkpoint is of, beside the ledger
+def build_and_save_document(  # noqa: PLR0913 - what a checkpoint is of, beside the ledger
     home_dir: str,
     record: ledger.Ledger,
     *,
@@ -168,7 +168,7 @@ def _store_critical_files(
     home_dir: str, session: str, project_dir: str, critical_files: Sequence[str]
 ) -> list[dict[str, Any]]:
     """Critical files by the hash of their content; one that is missing is said to be."""
-    conductor = paths.conductor_paths_in_project(project_dir) if project_dir else ()
+    conductor = paths.conductor_state_paths(project_dir) if project_dir else ()
     named = [os.path.join(project_dir, os.path.expanduser(path)) for path in critical_files]
     wanted = [path for path in conductor if os.path.lexists(path)] + named
     return [_store_file(home_dir, session, project_dir, path) for path in dict.fromkeys(wanted)]

@@ -54,7 +54,7 @@ def pre_compact(turn: Turn) -> Decision | None:
         turn.attempt("PreCompact", _note_failed_checkpoint, turn, error)
         if trigger == "manual" and _claim_refusal_this_minute(turn):
             return Decision(permission="deny", reason=checkpoint.compaction_refusal_text(error))
-    return Decision(model_notes=(card.summary_instructions(record, _instructions_in_client_dir()),))
+    return Decision(model_notes=(card.summary_instructions(record, _read_summary_instructions()),))
 
 
 def session_start(turn: Turn) -> Decision | None:
@@ -153,7 +153,7 @@ def tidy(turn: Turn, until: float) -> None:
             ledger.save(turn.home, record)
 
 
-def save_checkpoint_if_enabled(turn: Turn, trigger: str) -> None:
+def checkpoint_or_raise_if_on(turn: Turn, trigger: str) -> None:
     """Write the checkpoint now, as the last tiers do.
 
     Raises:
@@ -213,7 +213,7 @@ def _pinned_texts_of_budget(turn: Turn) -> list[list[str]]:
 def _save_checkpoint_or_raise(turn: Turn, record: Ledger, trigger: str) -> None:
     from brimline.carry import checkpoint
 
-    checkpoint.save_verified_document(
+    checkpoint.build_and_save_document(
         turn.home,
         record,
         trigger=trigger,
@@ -224,7 +224,7 @@ def _save_checkpoint_or_raise(turn: Turn, record: Ledger, trigger: str) -> None:
     )
 
 
-def _instructions_in_client_dir() -> str:
+def _read_summary_instructions() -> str:
     """The user's own instructions for summaries, from the client's folder."""
     from brimline.fast import io, paths
 

@@ -55,7 +55,7 @@ def last_session_of_client(home_dir: str, pid: str | None) -> str | None:
 def note_or_drop_unfinished_session(home_dir: str, project_dir: str, record: ledger.Ledger) -> None:
     """Keep what the next session of a project is told about this one, or that it is finished."""
     path = _unfinished_session_file(home_dir, project_dir)
-    left = _last_message_tasks_checks(record)
+    left = _last_message_and_counts(record)
     if left["tasks"] or left["checks"]:
         io.replace_file(path, json.dumps({"v": FORMAT} | left).encode())
         return
@@ -81,7 +81,7 @@ def link_and_describe_cleared_session(home_dir: str, session_id: str, previous: 
     record = ledger.load(home_dir, session_id)
     record.previous = previous
     ledger.save(home_dir, record)
-    return past_session_text("before /clear", _last_message_tasks_checks(old))
+    return past_session_text("before /clear", _last_message_and_counts(old))
 
 
 def merge_origins_ledger_into(record: ledger.Ledger, origin: ledger.Ledger) -> None:
@@ -156,7 +156,7 @@ def delete_old_session_folders(home_dir: str, session_id: str, age_s: float, unt
             forgotten.delete_folder(folder, dry_run=False)
 
 
-def _last_message_tasks_checks(record: ledger.Ledger) -> dict[str, Any]:
+def _last_message_and_counts(record: ledger.Ledger) -> dict[str, Any]:
     last = record.messages[-1]["text"] if record.messages else ""
     return {
         "session": record.session,

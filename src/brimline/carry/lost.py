@@ -88,9 +88,9 @@ class _Reader:
             ],
             "files": [path for path in self._files if path.rpartition("/")[2] not in flat],
             "outputs": [
-                f"{layout.short_key(key)} {subject}".strip()
+                f"{layout.shorten_key(key)} {subject}".strip()
                 for key, subject in self._outputs.items()
-                if layout.short_key(key) not in flat and not (subject and subject in flat)
+                if layout.shorten_key(key) not in flat and not (subject and subject in flat)
             ],
             "repeated_before": sum(self._repeated),
             "repeated_after": 0,

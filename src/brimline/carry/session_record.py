@@ -38,7 +38,7 @@ def choose_session(home_dir: str, named: str | None) -> Place:
 def transcript_and_project_of_id(session_id: str) -> Place:
     """A session by its whole id."""
     try:
-        transcript = find.transcript_with_id(session_id)
+        transcript = find.transcript_by_id_start(session_id)
     except SessionError:
         return Place(session_id, None, os.getcwd())
     return Place(session_id, transcript, find.folder_it_began_in(transcript) or os.getcwd())
@@ -67,7 +67,7 @@ def save_checkpoint(home_dir: str, session: Place, policy: Policy) -> dict[str, 
     figures = {}
     if session.transcript:
         figures = reading.measure_session(session.transcript, state, policy).recorded_figures()
-    document = checkpoint.save_verified_document(
+    document = checkpoint.build_and_save_document(
         home_dir,
         bring_whole_ledger_up_to_date(home_dir, session),
         trigger="asked for",
@@ -84,7 +84,7 @@ def save_checkpoint(home_dir: str, session: Place, policy: Policy) -> dict[str, 
     }
 
 
-def checkpoint_path_and_unkept_text(document: dict[str, Any]) -> str:
+def saved_checkpoint_text(document: dict[str, Any]) -> str:
     """Where a checkpoint is, and which files could not be kept."""
     lost = [file for file in document["files"] if not file["key"]]
     lines = [f"not kept: {file['path']}: {file['problem']}" for file in lost]

@@ -156,7 +156,7 @@ def checkpoint_command(session_id: str | None, as_json: bool) -> None:
     place = session_record.choose_session(paths.data_dir(), session_id)
     policy = config.build_live_policy(paths.data_dir(), place.project_dir)
     document = session_record.save_checkpoint(paths.data_dir(), place, policy)
-    output.answer(document, session_record.checkpoint_path_and_unkept_text, as_json=as_json)
+    output.answer(document, session_record.saved_checkpoint_text, as_json=as_json)
 
 
 def _find_former_session_and_merge_if_running(place: Place, record: Ledger) -> tuple[Place, Ledger]:

@@ -78,7 +78,7 @@ def set_command(key: str, value: str, project: bool, as_json: bool) -> None:
 
         # Before anything could repeat what is wrong with it: it may hold a key.
         place.parse_place(value)
-    written = config.change_setting(file, key, value, project=project)
+    written = config.write_setting(file, key, value, project=project)
     config.compile_policy(paths.data_dir(), os.getcwd())
     report = {"key": key, "value": written, "file": file}
     output.answer(report, f"{key} = {_value_text(written)}  in {file}", as_json=as_json)

@@ -42,7 +42,7 @@ def cost(session_id: str | None, by: str, since: str | None, as_json: bool) -> N
         spendings = [each for each in spendings if each.session_id == name]
         for each in spendings:
             find.checked_transcript(each.path)
-    document = bill.document(spendings, by, config.user_models(paths.data_dir()), begun)
+    document = bill.document(spendings, by, config.user_model_rows(paths.data_dir()), begun)
     output.answer(document, bill.text, as_json=as_json)
 
 

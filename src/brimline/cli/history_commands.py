@@ -51,7 +51,7 @@ def history(
         notes = update_changed_sessions(home_dir, files, progress=bar.advance)
     document = lookback.document(home_dir, savings.document, session_id, compactions=compactions)
     document["notes"] = [*notes, *document["notes"]]
-    aftermath.fill_in_costs_and_losses(document, config.user_models(home_dir))
+    aftermath.fill_in_costs_and_losses(document, config.user_model_rows(home_dir))
     output.answer(document, aftermath.text, as_json=as_json)
     for note in [] if as_json else document["notes"]:
         output.print_note(note)

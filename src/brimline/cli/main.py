@@ -18,7 +18,7 @@ def main() -> None:
     is_usual = before is signal.default_int_handler
     try:
         if is_usual:
-            signal.signal(signal.SIGINT, _exit_at_once_on_sigint)
+            signal.signal(signal.SIGINT, _handle_sigint_by_exit)
         from brimline.cli import surface
 
         if is_usual:
@@ -33,5 +33,5 @@ def main() -> None:
     sys.exit(code)
 
 
-def _exit_at_once_on_sigint(_number: int, _frame: Any) -> NoReturn:
+def _handle_sigint_by_exit(_number: int, _frame: Any) -> NoReturn:
     os._exit(_INTERRUPTED)

@@ -194,14 +194,14 @@ def index_command(rebuild: bool, as_json: bool) -> None:
     home_dir, project = paths.data_dir(), os.getcwd()
     exclude = config.load(home_dir, project).values["memory.exclude"]
     if rebuild:
-        hits.open_memory(home_dir).run_on_database(_mark_all_sources_unread)
+        hits.open_or_make_memory(home_dir).run_on_database(_mark_all_sources_unread)
     total = deep.bytes_of_unread_sources(home_dir, project)
     with output.Progress("Reading sessions", total) as progress:
         done = deep.index_sources(home_dir, project, exclude, progress=progress.advance)
     _print_note_if_search_was_renewed()
     if not vectors.load_table():
         output.print_note(vectors.no_vectors_text())
-    counts = hits.open_memory(home_dir).run_on_database(overview.entry_counts_by_source)
+    counts = hits.open_or_make_memory(home_dir).run_on_database(overview.entry_and_session_counts)
     total = sum(counts["entries"].values())
     told = f"{_entry_count_text(done.added)} added, {total:,} in all."
     output.answer(done._asdict(), told, as_json=as_json)
@@ -226,7 +226,7 @@ def sync_command(rebuild: bool, as_json: bool) -> None:
     if queue is None:
         raise TeamError("there is no team's server: `brimline config set memory.url` names one")
     deep.index_sources(home_dir, project, config.load(home_dir, project).values["memory.exclude"])
-    waiting = queue.find_waiting_with_server(rebuild=rebuild)
+    waiting = queue.sync_list_and_find_waiting(rebuild=rebuild)
     with output.Progress("Sending", waiting.total) as progress:
         done = queue.drain(waiting, progress=progress.advance)
     told = f"{done['sent']:,} sent to {queue.place.name}, {done['deleted']:,} deleted there."

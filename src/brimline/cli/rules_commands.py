@@ -34,13 +34,13 @@ def show_command(path: str | None, as_text: bool, as_json: bool) -> None:
     """
     if path is None and not as_text:
         place, file = os.getcwd(), _organisation_file_setting()
-        document = loading.project_document(place, file, composition.estimate_text_tokens)
+        document = loading.project_document(place, file, composition.characters_to_tokens)
     elif as_text:
         made = marked.text_of_all_files(_gather_cascade(path).sources, has_file=path is not None)
         output.answer({"text": made}, made.rstrip("\n"), as_json=as_json)
         return
     else:
-        document = loading.document(_gather_cascade(path), composition.estimate_text_tokens)
+        document = loading.document(_gather_cascade(path), composition.characters_to_tokens)
         document["is_complete"] = True
     output.answer(document, loading.text, as_json=as_json)
 
@@ -57,7 +57,7 @@ def explain_command(path: str, as_json: bool) -> None:
       brimline rules explain src/api/server.py
     """
     document = loading.explanation_document(
-        _gather_cascade(path), path, composition.estimate_text_tokens
+        _gather_cascade(path), path, composition.characters_to_tokens
     )
     output.answer(document, loading.explanation_text, as_json=as_json)
 

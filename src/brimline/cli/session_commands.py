@@ -47,7 +47,7 @@ def _find_and_recover_session_file(file: str | None, session_id: str | None) -> 
         SessionError: there is none, or it is something else than a session.
     """
     path = find.checked_transcript(find.wanted_transcript(output.given_session(file, session_id)))
-    for one in recovery.finish_rewrites(path):
+    for one in recovery.finish_rewrites_at_path(path):
         if one.problem:
             output.print_note(one.problem)
     return path
@@ -127,7 +127,7 @@ def purge_command(file: str | None, session_id: str | None, as_json: bool, **fla
     if flags["dry_run"]:
         report["changes"] = session_documents.documents_of_results_to_purge(planned)
         command = ["brimline", *[word for word in sys.argv[1:] if word != "--dry-run"]]
-        text = "" if as_json else session_text.purge_preview_text(report, command)
+        text = "" if as_json else session_text.purge_dry_run_text(report, command)
         output.answer(report, text, as_json=as_json)
         return
     if not as_json:
@@ -215,7 +215,7 @@ def restore_command(
         _undo_compaction(path, dry_run=dry_run, yes=yes, as_json=as_json)
         return
     with _make_reading_progress(path) as bar:
-        plan = restore.plan_restore(path, paths.data_dir(), bar.advance)
+        plan = restore.plan_full_restore(path, paths.data_dir(), bar.advance)
     document: dict[str, Any] = {
         "path": plan.path,
         "rewrites": len(plan.undone),
@@ -240,7 +240,7 @@ def restore_command(
 def _undo_compaction(path: str, *, dry_run: bool, yes: bool, as_json: bool) -> None:
     """Go back to before the last compaction without a model."""
     with _make_reading_progress(path) as bar:
-        plan = undo_compaction.plan_undo(path, paths.data_dir(), bar.advance)
+        plan = undo_compaction.plan_undo_of_cold(path, paths.data_dir(), bar.advance)
     second = find.session_id_of(plan.second)
     document: dict[str, Any] = {"path": plan.path, "compacted_at": plan.at, "applied": False}
     document |= {"second_session": second, "second_path": plan.second}
@@ -304,7 +304,7 @@ def _backups_asked_for(file: str | None, session_id: str | None) -> list[Backup]
     output.given_session(file, session_id)
     if file is not None:
         path = find.transcript_named(file)
-        recovery.finish_rewrites(path)
+        recovery.finish_rewrites_at_path(path)
         backups = restore.backups_of(path)
         if not backups and not os.path.isfile(path):
             raise SessionError(f"{path} is not there, and neither is a backup of it")

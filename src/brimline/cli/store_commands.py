@@ -209,7 +209,7 @@ def prune_command(
     if max_age_days is None and max_size_mb is None and not unreferenced:
         values = config.load(home_dir, os.getcwd()).values
         max_size_mb, max_age_days = values["store.max_mb"], values["store.max_age_days"]
-    limits = _prune_limits(max_age_days, max_size_mb, unreferenced)
+    limits = _given_limits(max_age_days, max_size_mb, unreferenced)
     done = _prune_with_progress(home_dir, limits, dry_run=dry_run or not yes)
     if not dry_run and not yes:
         blobs, freed = (
@@ -223,7 +223,7 @@ def prune_command(
     output.answer(document, _pruned_text(done, dry_run=dry_run), as_json=as_json)
 
 
-def _prune_limits(max_age_days: int | None, max_size_mb: int | None, unreferenced: bool) -> Limits:
+def _given_limits(max_age_days: int | None, max_size_mb: int | None, unreferenced: bool) -> Limits:
     return retention.Limits(
         None if max_age_days is None else max_age_days * retention.DAY_S,
         None if max_size_mb is None else int(max_size_mb * retention.MEGABYTE),

@@ -291,7 +291,7 @@ def suggest_commands(word: str, above: str) -> list[str]:
         return []
     meant += by_name.get(word, [])
     if not meant:
-        meant = [path for name in _names_misspelt_as(word, by_name, 1) for path in by_name[name]]
+        meant = [path for name in _names_spelt_alike(word, by_name, 1) for path in by_name[name]]
     return list(dict.fromkeys(meant))[:_MOST_SUGGESTIONS]
 
 
@@ -304,10 +304,10 @@ def _visible_names_in(group: str) -> list[str]:
 def _similar_names(word: str, names: list[str]) -> list[str]:
     """The names that a word begins, else those that it is a slip of."""
     begun = [name for name in names if len(word) > 1 and name.startswith(word)]
-    return begun or _names_misspelt_as(word, names, 2)
+    return begun or _names_spelt_alike(word, names, 2)
 
 
-def _names_misspelt_as(word: str, names: Iterable[str], most: int) -> list[str]:
+def _names_spelt_alike(word: str, names: Iterable[str], most: int) -> list[str]:
     """The names that a word is a slip of; one with another first letter has to be very near."""
     same = [name for name in names if name[:1] == word[:1]]
     alike = difflib.get_close_matches(word, same, most)

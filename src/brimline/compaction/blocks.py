@@ -112,7 +112,7 @@ def body_with_replaced_fields(
     return {**body, "messages": messages}
 
 
-def body_without_thoughts(body: Mapping[str, Any], thoughts: list[Block]) -> dict[str, Any]:
+def body_without_given_thoughts(body: Mapping[str, Any], thoughts: list[Block]) -> dict[str, Any]:
     """The request without some of its thinking."""
     gone = {(block.message, block.place) for block in thoughts}
     messages = list(body["messages"])
@@ -123,7 +123,7 @@ def body_without_thoughts(body: Mapping[str, Any], thoughts: list[Block]) -> dic
     return {**body, "messages": messages}
 
 
-def body_with_cache_marker(body: dict[str, Any], blocks: list[Block], until: int) -> dict[str, Any]:
+def body_with_cache_until(body: dict[str, Any], blocks: list[Block], until: int) -> dict[str, Any]:
     """Let the cache be looked up right before the first changed block, where a marker is left.
 
     The service looks some twenty blocks back from a marker; without one near the change it would
@@ -293,9 +293,7 @@ def _read_result(role: str, block: dict[str, Any], calls: _Calls) -> _Said:
     if text is None:
         shown = _compact_json(block.get("content"))
         return _Said(shown, _IMAGE_TOKENS, OTHER, call, tool, arguments)
-    is_users = words.may_result_hold_users_words(
-        tool or None, text, is_error=block.get("is_error") is True
-    )
+    is_users = words.may_be_users_words(tool or None, text, is_error=block.get("is_error") is True)
     kind = RESULT if tool and role == "user" and not is_users else OTHER
     return _Said(text, len(text) / _RESULT_RATIO + _RESULT_FRAME, kind, call, tool, arguments)
 

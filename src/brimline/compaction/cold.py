@@ -72,22 +72,22 @@ def has_cold_input(arguments: Any, age: int) -> bool:
     return age > _RECENT_CALLS and _length_of_long_strings(arguments) > _LONG_INPUT_CHARACTERS
 
 
-def cut_long_strings(value: Any, mark: str) -> Any:
+def cut_string_middles(value: Any, mark: str) -> Any:
     """An input with the middle of its long strings cut out, and a mark where that was."""
     if isinstance(value, str):
         is_long = len(value) > _LONG_STRING_CHARACTERS
         return f"{value[:_KEPT_HEAD]}{mark}{value[-_KEPT_TAIL:]}" if is_long else value
     if isinstance(value, dict):
-        return {name: cut_long_strings(item, mark) for name, item in value.items()}
-    return [cut_long_strings(item, mark) for item in value] if isinstance(value, list) else value
+        return {name: cut_string_middles(item, mark) for name, item in value.items()}
+    return [cut_string_middles(item, mark) for item in value] if isinstance(value, list) else value
 
 
-def stored_input_text(value: Any, name: str = "") -> str:
+def readable_input_text(value: Any, name: str = "") -> str:
     """An input for a reader, as it is stored: each value under its name, texts as they are."""
     if isinstance(value, dict | list):
         items = value.items() if isinstance(value, dict) else enumerate(value)
         return "\n".join(
-            stored_input_text(item, f"{name}.{key}" if name else str(key)) for key, item in items
+            readable_input_text(item, f"{name}.{key}" if name else str(key)) for key, item in items
         )
     text = str(value)
     return f"{name}:\n{text}" if "\n" in text else f"{name}: {text}"

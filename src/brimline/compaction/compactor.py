@@ -159,7 +159,7 @@ def compact(
     found = found or blocks.read_blocks(body)
     if found is None:
         return Outcome(body, Report("unknown"))
-    _adopt_known_stand_ins(state, found, lookup)
+    _note_known_stand_ins(state, found, lookup)
     case = _Case(body, found, state, settings)
     if blocks.asks_for_summary(found):
         return case.apply_drafts_and_make_outcome("compaction")
@@ -212,7 +212,7 @@ def compact_harder(
     history = blocks.read_blocks(body)
     if history is None:
         return None
-    _adopt_known_stand_ins(state, history, lookup)
+    _note_known_stand_ins(state, history, lookup)
     case = _Case(body, history, state, replace(settings, layers=LAYERS))
     state.clock.note_references_in_conversation(history)
     before = case.sent_tokens
@@ -222,7 +222,7 @@ def compact_harder(
         wanted = before - (used - allowed * _ROOM_RATIO) * min(1.0, before / used)
     for hot in _REACTIVE_HOT:
         case.draft_stand_ins(hot)
-        if before - sum(map(case.draft_saved_tokens, case.drafts)) <= wanted:
+        if before - sum(map(case.tokens_one_draft_saves, case.drafts)) <= wanted:
             break
     outcome = case.apply_drafts_and_make_outcome("conversation", "refused", 0, RETRY)
     return outcome if outcome.fresh else None
@@ -248,7 +248,7 @@ def outcome_without_thinking(
     """
     edited = [at for at, block in enumerate(found) if block.id in outcome.fresh]
     case = _Case(body, found, state, Settings())
-    thoughts = case.mark_thinking_to_leave_out(0 if all_of_it else min(edited, default=0))
+    thoughts = case.leave_out_thinking_from(0 if all_of_it else min(edited, default=0))
     if not outcome.is_changed or not thoughts:
         return None
     again = replace(outcome, fresh=outcome.fresh | thoughts)
@@ -262,7 +262,7 @@ def count_common_leading_blocks(names: list[str], others: list[str]) -> int:
     return next((at for at, (one, other) in pairs if one != other), min(len(names), len(others)))
 
 
-def _adopt_known_stand_ins(state: State, history: list[Block], lookup: Lookup | None) -> None:
+def _note_known_stand_ins(state: State, history: list[Block], lookup: Lookup | None) -> None:
     """Look up known stand-ins, except for text the model has not answered yet."""
     unknown = [block for block in history if block.id not in state.standing]
     wanted_ids = [block.id for block in unknown if block.call or block.step < history[-1].step]
@@ -288,7 +288,7 @@ class _Case:
 
     def draft_stand_ins(self, hot: int | None = None) -> None:
         """What each block might be replaced by, if it were free."""
-        self.warm = self._count_warm_blocks()
+        self.warm = self._count_sent_before()
         self.drafts = {}
         settings, is_near = self.settings, self._is_near_brim()
         is_hard, first = hot is not None, 0
@@ -342,7 +342,7 @@ class _Case:
         if now is not None and state.at is not None and now - state.at > state.lifetime_s:
             self.warm = 0
             return "expired", 0
-        pending = [self._note_wait_return_pending(at) for at in self.drafts if at < self.warm]
+        pending = [self._pending_after_added_wait(at) for at in self.drafts if at < self.warm]
         saved = sum(change.saved_tokens for change in pending)
         worth = settings.worth_ratio * (settings.brim_tokens or 0)
         if pending and self._is_near_brim() and saved >= worth:
@@ -354,9 +354,9 @@ class _Case:
         due = timing.position_where_edits_are_due(pending, self.tokens[: self.warm], price, weight)
         return ("due", due) if due is not None else ("", self.warm)
 
-    def _note_wait_return_pending(self, position: int) -> timing.Pending:
+    def _pending_after_added_wait(self, position: int) -> timing.Pending:
         """Note what it costs that a draft waits for one request more."""
-        name, saved = self.found[position].id, self.draft_saved_tokens(position)
+        name, saved = self.found[position].id, self.tokens_one_draft_saves(position)
         waited = self.state.waited.get(name, 0.0) + self.settings.prices.read * saved
         self.state.waited[name] = waited
         return timing.Pending(position, saved, waited)
@@ -370,7 +370,7 @@ class _Case:
         waiting = [position for position in self.drafts if position < free]
         if not waiting or not self._is_near_brim():
             return "", free
-        freed = sum(map(self.draft_saved_tokens, waiting))
+        freed = sum(map(self.tokens_one_draft_saves, waiting))
         behind = range(waiting[0], len(self.found))
         freed += sum(self.tokens[at] for at in behind if self.found[at].is_thinking)
         is_worth_it = freed >= self.settings.bound_worth_ratio * self.sent_tokens
@@ -380,7 +380,7 @@ class _Case:
         """The first block behind what was sent, and behind all thinking."""
         return max(self.warm, blocks.position_behind_last_thinking(self.found))
 
-    def mark_thinking_to_leave_out(self, first: int) -> dict[str, StandIn]:
+    def leave_out_thinking_from(self, first: int) -> dict[str, StandIn]:
         """Let go of thinking that is made invalid by an edit of this block."""
         thoughts: dict[str, StandIn] = {}
         for at, block in enumerate(self.found):
@@ -406,7 +406,7 @@ class _Case:
             self.state.waited.pop(block.id, None)
             self.tokens[at] = draft.tokens
         if applied and self.settings.is_bound:
-            outcome.fresh |= self.mark_thinking_to_leave_out(first)
+            outcome.fresh |= self.leave_out_thinking_from(first)
         report.sent_tokens = sum(self.tokens)
         report.rewritten_tokens = sum(self.tokens[first : self.warm])
         if first < self.warm or (applied and reason == "expired"):
@@ -428,24 +428,24 @@ class _Case:
         outcome.body, outcome.is_changed = blocks.body_with_replaced_fields(self.body, fields), True
         if marked is not None:
             outcome.body, outcome.marked = (
-                blocks.body_with_cache_marker(outcome.body, self.found, marked),
+                blocks.body_with_cache_until(outcome.body, self.found, marked),
                 marked,
             )
         if thoughts:
-            outcome.body = blocks.body_without_thoughts(outcome.body, thoughts)
+            outcome.body = blocks.body_without_given_thoughts(outcome.body, thoughts)
 
     def _layer_outcomes(self, applied: list[int], only: Layer | None) -> Iterator[LayerOutcome]:
         """Say what each layer did; one alone where only that was asked."""
         numbers = [only.number] if only else [layer.number for layer in LAYERS if layer.draft]
         for number in sorted(numbers):
             done = [at for at in applied if only or self.drafts[at].layer == number]
-            saved = sum(map(self.draft_saved_tokens, done))
+            saved = sum(map(self.tokens_one_draft_saves, done))
             yield LayerOutcome(number, "applied" if done else "nothing", len(done), saved)
 
-    def draft_saved_tokens(self, position: int) -> float:
+    def tokens_one_draft_saves(self, position: int) -> float:
         return self.tokens[position] - self.drafts[position].tokens
 
-    def _count_warm_blocks(self) -> int:
+    def _count_sent_before(self) -> int:
         """How many leading blocks the cache may hold: those that were sent before."""
         sent = self.state.sent
         if sent is None:

@@ -81,7 +81,7 @@ def _line_stand_in_if_cold(layer: Layer, look: Look, *, of_large_results: bool) 
     return layer.draft_once(look, partial(stand_ins.line_stand_in, block, look.clock, layer.number))
 
 
-def _preview_stand_in_if_due(layer: Layer, look: Look) -> StandIn | None:
+def _preview_if_new_or_aged(layer: Layer, look: Look) -> StandIn | None:
     """A preview of what is bulk, when it arrives; a little later of what is merely long."""
     block = look.block
     if look.standing or block.kind not in (blocks.RESULT, blocks.FILE):
@@ -94,7 +94,7 @@ def _preview_stand_in_if_due(layer: Layer, look: Look) -> StandIn | None:
 
 RESULTS = Layer(2, "lines for results", partial(_line_stand_in_if_cold, of_large_results=True))
 REST = Layer(5, "lines for all else", partial(_line_stand_in_if_cold, of_large_results=False))
-PREVIEWS = Layer(1, "previews", _preview_stand_in_if_due, hot_requests=4, is_final=False)
+PREVIEWS = Layer(1, "previews", _preview_if_new_or_aged, hot_requests=4, is_final=False)
 RETRY = Layer(4, "once more after a refusal, harder")
 SUMMARY = Layer(3, "a summary by a model")
 LAYERS = (RESULTS, REST, PREVIEWS, RETRY)

@@ -53,7 +53,7 @@ class Clock:
         """The names in a block's item that later actions and words used, the last one first."""
         return list(reversed(self._used.get(_call_or_block_id(block), {})))
 
-    def was_file_changed(self, path: str) -> bool:
+    def was_path_edited(self, path: str) -> bool:
         """Tell whether an action changed a file, which a command may name without its folder."""
         ending = "/" + path.removeprefix("./")
         return any(path == changed or changed.endswith(ending) for changed in self.changed)
@@ -94,7 +94,7 @@ class Clock:
             self._last[item] = block.step
         self._note_used_names(named)
         if block.tool in clienttools.EDITING:
-            self.changed.update(_paths_in_call(block))
+            self.changed.update(_path_arguments_of(block))
 
     def _note_used_names(self, named: frozenset[str]) -> None:
         for name in sorted(named):
@@ -110,7 +110,7 @@ class Clock:
             holders = self._holders.setdefault(name, [])
             if not holders or holders[-1] != item:
                 holders.append(item)
-        for path in _paths_in_call(block):
+        for path in _path_arguments_of(block):
             self._files.setdefault(path.rpartition("/")[2], []).append((path, item))
 
 
@@ -126,6 +126,6 @@ def _call_or_block_id(block: Block) -> str:
     return block.call or block.id
 
 
-def _paths_in_call(block: Block) -> list[str]:
+def _path_arguments_of(block: Block) -> list[str]:
     found = [block.arguments.get(name) for name in _PATH_ARGUMENTS]
     return [path for path in found if isinstance(path, str) and path]

@@ -66,7 +66,7 @@ def preview_stand_in(
     text = _without_line_numbers(block.text)
     case = judge.Case(block.tool or "Read", block.arguments, text, sent_bytes)
     case.failed, case.was_read = block.is_error, was_read
-    if judge.reason_to_stay(case, rules, clock.was_file_changed):
+    if judge.reason_to_stay(case, rules, clock.was_path_edited):
         return None
     subject = subject_of_block(block)
     shown = preview.make_preview(case, subject)
@@ -87,7 +87,7 @@ def line_stand_in(block: Block, clock: Clock, layer: int) -> StandIn | None:
     """A line in the place of what nothing refers to any more; None where that saves little."""
     key = store_key_of_text(block.text)
     kept = _names_to_append_text(block.text, clock.names_used_later(block))
-    recall = f"recall {layout.short_key(key)}]"
+    recall = f"recall {layout.shorten_key(key)}]"
     mark = f"[brimline: {len(block.text):,} characters, {recall}"
     text, shortened = "", None
     if block.kind == blocks.CALL:

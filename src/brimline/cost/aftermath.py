@@ -41,10 +41,10 @@ def fill_in_costs_and_losses(
             return
         for file in find.files_beginning_with(f"{name}.jsonl"):
             with contextlib.suppress(OSError):
-                fill_in_names_summary_lost(last, file)
+                fill_in_what_summary_lost(last, file)
 
 
-def fill_in_names_summary_lost(compactions: Iterable[dict[str, Any]], path: str) -> None:
+def fill_in_what_summary_lost(compactions: Iterable[dict[str, Any]], path: str) -> None:
     """Fill in what the summaries of these no longer name, as far as they are in a session's file.
 
     Raises:

@@ -54,7 +54,7 @@ def decide(turn: Turn) -> Decision | None:
     if not io.create_exclusively(f"{turn.state.folder}/{_TOLD}{int(cache.at)}", b""):
         return None
     tokens = turn.reading.projected_tokens or 0
-    model = models.lookup_model(cache.model, config.user_models(turn.home))
+    model = models.lookup_model(cache.model, config.user_model_rows(turn.home))
     text = expired_cache_text(cache, tokens, clock.now_s(), model)
     if turn.state.read_document(MOD_ALIVE):
         left = tokens_left_by_compaction(turn.event.transcript, tokens, turn.values)
@@ -136,7 +136,7 @@ def _count_characters_to_free(rows: list[dict[str, Any]], never: list[str]) -> i
             judged[call.id] = call._replace(
                 characters=len(result.text),
                 is_error=result.is_error,
-                is_users=words.may_result_hold_users_words(call.tool, result.text, **marks),
+                is_users=words.may_be_users_words(call.tool, result.text, **marks),
             )
     found = cold.select_cold_result_calls([*judged.values()])
     return sum((call.characters or 0) - _LINE_CHARACTERS for call in found)

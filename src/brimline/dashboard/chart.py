@@ -242,7 +242,7 @@ def _add_compaction_marks(plot: Plot, shown: Sequence[Moment]) -> None:
 def _add_marks_of_announced_tiers(plot: Plot, story: Story, shown: Sequence[Moment]) -> None:
     numbers = [moment.number for moment in shown]
     for notice in story.figures.messages:
-        number = story.count_answered_until(notice.at)
+        number = story.count_answered_by_time(notice.at)
         place = bisect_left(numbers, number)
         if number and place < len(numbers):
             name = f"request {number}: L{notice.tier} announced"

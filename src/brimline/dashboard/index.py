@@ -152,7 +152,7 @@ class Index:
             return inside[0]
         if folder:
             raise SessionError(f"no session {session_id} is in {folder}")
-        return find.transcript_with_id(session_id)
+        return find.transcript_by_id_start(session_id)
 
     def rows_of_all_sessions(self) -> list[dict[str, Any]]:
         """What is known of every session."""
@@ -218,7 +218,7 @@ def index_row(session: story.Story) -> dict[str, Any]:
         "window": session.now.window.tokens,
         "curve": output.group_peaks([moment.tokens for moment in session.moments], _CURVE_STEPS),
         "compactions": len(session.scan.compactions),
-        "compacted": [output.attr_dict(past, _COMPACTION) for past in session.figures.compactions],
+        "compacted": [output.pick_attrs(past, _COMPACTION) for past in session.figures.compactions],
         "spent": session.tokens_by_billing,
         "tokens": sum(session.tokens_by_billing.values()),
         "tools": session.tools,

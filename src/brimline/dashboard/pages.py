@@ -86,7 +86,7 @@ def template_environment() -> Environment:
     }
     made.globals |= {
         "label_of_item": label_of_item,
-        "public_tool_or_event_name": public_tool_or_event_name,
+        "public_tool_name": public_tool_name,
         "names": NAMES,
     }
     made.globals["loss_text"] = lost.lines_of_one_loss
@@ -187,7 +187,7 @@ def _compactions_with_costs_and_losses(
     compactions = lookback.compaction_documents(story.session_id, story.figures)
     aftermath.fill_in_dollars(compactions, user_models)
     if compactions and not redacted:
-        aftermath.fill_in_names_summary_lost(compactions, story.path)
+        aftermath.fill_in_what_summary_lost(compactions, story.path)
     in_file = {recorded.uuid for recorded in story.scan.compactions}
     for each, of_story in zip(compactions, story.figures.compactions, strict=True):
         each["at"] = of_story.at
@@ -202,7 +202,7 @@ def headline_sentence_of_story(story: Story) -> str:
     return (
         wording.status_sentence(document)
         if story.is_running
-        else wording.final_status_sentence(document)
+        else wording.last_status_sentence(document)
     )
 
 
@@ -270,13 +270,13 @@ def label_of_item(item: Item, *, redacted: bool) -> str:
         ending = os.path.splitext(subject)[1] if name in clienttools.FILE_TOOLS else ""
         subject = ending if ending in _ENDINGS else ""
         subject = shell.main_program_if_known(item.subject) if name == "Bash" else subject
-        name = name and public_tool_or_event_name(item.kind, name)
+        name = name and public_tool_name(item.kind, name)
     subject = output.one_line(output.subject_as_path_or_text(name, subject), _SUBJECT_CHARACTERS)
     told = f": {output.one_line(name, _NAME_CHARACTERS)} {subject}".rstrip() if name else ""
     return f"{NAMES[item.kind]}{told}"
 
 
-def public_tool_or_event_name(kind: str, name: str) -> str:
+def public_tool_name(kind: str, name: str) -> str:
     """A tool, an event or the client's word for what it attached: nothing that anybody wrote."""
     if kind == "hook":
         event = name.partition(":")[0]
@@ -310,8 +310,6 @@ def largest_items_and_their_requests(story: Story, most: int) -> list[tuple[int,
 
 def _announcements_and_refusals(story: Story) -> list[tuple[Notice, str]]:
     said = [(one, f"L{one.tier} announced") for one in story.figures.messages]
-    refused = [
-        (one, public_tool_or_event_name("", one.tool or one.event)) for one in story.figures.blocks
-    ]
+    refused = [(one, public_tool_name("", one.tool or one.event)) for one in story.figures.blocks]
     said += [(one, f"{name} refused") for one, name in refused]
     return sorted(said, key=lambda row: row[0].at)

@@ -152,7 +152,7 @@ class Story:
             for name in ("input", "cache read", "cache written", "output")
         }
 
-    def count_answered_until(self, at: float) -> int:
+    def count_answered_by_time(self, at: float) -> int:
         """How many requests were answered by then."""
         return bisect_right(self.moments, at, key=lambda one: one.at)
 
@@ -343,7 +343,7 @@ def _add_gateway_edits_to_moments(story: Story) -> None:
         if line["event"] != "Gateway" or line.get("agent"):
             continue
         at, prompt = line["at"], line.get("prompt")
-        first, end = (story.count_answered_until(at + slack) for slack in (-_SLACK_S, _SLACK_S))
+        first, end = (story.count_answered_by_time(at + slack) for slack in (-_SLACK_S, _SLACK_S))
         near = story.moments[max(0, first - 1) : end]
         if near:
             _, _, number = min(

@@ -181,7 +181,7 @@ class Dashboard:
                 self.wanted.clear()
                 self.index.refresh()
                 self.spendings = spending.read_spendings(self.home_dir, spending.all_transcripts())
-                own = config.user_models(self.home_dir)
+                own = config.user_model_rows(self.home_dir)
                 rows = bill.bill_rows_by_group(self.spendings, ("session",), own)
                 self.costs = {row["session"]: row["dollars"] for row in rows}
             time.sleep(_REFRESH_S)
@@ -212,7 +212,7 @@ class Dashboard:
         if request.headers.get("x-stamp") == now:
             return Response(status_code=204)
         found = self._cached_story(path, now)
-        own = config.user_models(self.home_dir)
+        own = config.user_model_rows(self.home_dir)
         values = pages.session_page_values(found, own, self.spendings, redacted=False)
         values["within"] = within
         return self._render("session.html", f"Session {found.session_id[:8]}", live=now, **values)
@@ -242,7 +242,7 @@ class Dashboard:
         """How it went lately, over all sessions."""
         asked = _number_or_zero(request.query_params.get("days", ""))
         span = asked if asked in overall.SPANS else overall.SPANS[0]
-        rows, own = self.index.rows_of_all_sessions(), config.user_models(self.home_dir)
+        rows, own = self.index.rows_of_all_sessions(), config.user_model_rows(self.home_dir)
         values = overall.overall_page_values(self.spendings, rows, own, span)
         return self._render("overall.html", "Overall", **values)
 
@@ -299,7 +299,7 @@ class Dashboard:
         place = self._chosen_and_all_projects(request)
         here = place["project"]
         file = config.load(self.home_dir, here).values["rules.organisation_file"]
-        document = loading.project_document(here, file, composition.estimate_text_tokens)
+        document = loading.project_document(here, file, composition.characters_to_tokens)
         return self._render("rules.html", "Rules", found=document, **place)
 
     def health_page(self, request: Request) -> Response:

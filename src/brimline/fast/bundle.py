@@ -44,7 +44,7 @@ def build() -> str:
     """
     entries = []
     for name in FAST_MODULES:
-        file = _source_path_of_module(name)
+        file = _source_path_in_package(name)
         found = os.stat(PACKAGE_DIR + file)
         code = _compile_without_annotations(PACKAGE_DIR + file)
         entries.append((name, file, found.st_mtime_ns, found.st_size, code))
@@ -84,7 +84,7 @@ class _Bare(ast.NodeTransformer):
         return self.generic_visit(node)
 
 
-def _source_path_of_module(name: str) -> str:
+def _source_path_in_package(name: str) -> str:
     relative = "/" + "/".join(name.split(".")[1:])
     package = os.path.isdir(PACKAGE_DIR + relative)
     return relative + ("/__init__.py" if package else ".py")

@@ -49,7 +49,7 @@ def loads(text: str) -> Any:
     Raises:
         ValueError: the text is no JSON, is cut off, or is nested too deeply.
     """
-    return parse_at(text.lstrip(_WHITESPACE), 0)[0]
+    return parse_text_at(text.lstrip(_WHITESPACE), 0)[0]
 
 
 def parse_object(raw: bytes) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def parse_object(raw: bytes) -> dict[str, Any]:
     Raises:
         ValueError: it is something else, or no JSON.
     """
-    document, _ = parse_at(raw.decode("utf-8", "surrogateescape").lstrip(_WHITESPACE), 0)
+    document, _ = parse_text_at(raw.decode("utf-8", "surrogateescape").lstrip(_WHITESPACE), 0)
     if not isinstance(document, dict):
         raise ValueError("not a JSON object")
     return document
@@ -71,7 +71,7 @@ def parse_all_on_line(line: bytes | str) -> list[Any]:
     rest = text.lstrip(_WHITESPACE)
     while rest:
         try:
-            document, end = parse_at(rest, 0)
+            document, end = parse_text_at(rest, 0)
         except ValueError:
             break
         documents.append(document)
@@ -132,7 +132,7 @@ def parse_and_count_damaged(raw: bytes) -> tuple[list[dict[str, Any]], int]:
     while (start := text.find(_LINE_START, end)) >= 0:
         damaged += bool(text[end:start].strip())
         try:
-            line, end = parse_at(text, start)
+            line, end = parse_text_at(text, start)
         except ValueError:
             end = start + 1  # what follows up to the next beginning is counted there
             continue
@@ -182,7 +182,7 @@ def dumps(value: Any) -> str:
     return "[" + ",".join([dumps(item) for item in value]) + "]"
 
 
-def parse_at(text: str, position: int) -> tuple[Any, int]:
+def parse_text_at(text: str, position: int) -> tuple[Any, int]:
     """The document that begins at a position, and where it ends.
 
     Raises:

@@ -24,7 +24,7 @@ DASHBOARD_INDEX = "dashboard.sqlite3"
 def client_config_dir() -> str:
     """Claude Code's own configuration folder."""
     chosen = io.env("CLAUDE_CONFIG_DIR") or _user_home() + "/.claude"
-    return _absolute_below_base(chosen, io.system.getcwd)  # as the client takes it
+    return _absolute_from_base(chosen, io.system.getcwd)  # as the client takes it
 
 
 def data_dir(installed: str | None = None) -> str:
@@ -36,7 +36,7 @@ def data_dir(installed: str | None = None) -> str:
     chosen = io.env("BRIMLINE_HOME") or installed
     if not chosen:
         return client_config_dir() + "/brimline"
-    return _absolute_below_base(chosen.removeprefix("~/"), _user_home)
+    return _absolute_from_base(chosen.removeprefix("~/"), _user_home)
 
 
 def user_config(home_dir: str) -> str:
@@ -49,7 +49,7 @@ def project_config(project_dir: str) -> str:
     return project_dir + "/.claude/brimline.toml"
 
 
-def conductor_paths_in_project(project_dir: str) -> tuple[str, ...]:
+def conductor_state_paths(project_dir: str) -> tuple[str, ...]:
     """Where a conductor of several sessions may keep its state in a project."""
     name = "conductor-state.json"
     return (f"{project_dir}/{name}", f"{project_dir}/.claude/{name}")
@@ -179,7 +179,7 @@ def _link_target_or_none(path: str) -> str | None:
         return None
 
 
-def _absolute_below_base(path: str, base: Callable[[], str]) -> str:
+def _absolute_from_base(path: str, base: Callable[[], str]) -> str:
     stripped = path.rstrip("/") or "/"
     if stripped.startswith("/"):
         return stripped

@@ -88,7 +88,7 @@ def load(home_dir: str, project_dir: str) -> Policy:
     if policy.values["guard.preset"] != "default" and policy.preset["environment"]:
         from brimline.settings import presets
 
-        presets.apply_preset_variables(policy.values, policy.preset, io.env)
+        presets.apply_preset_environment(policy.values, policy.preset, io.env)
     apply_client_environment(policy.client)
     return policy
 

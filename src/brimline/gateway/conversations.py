@@ -107,7 +107,7 @@ class Conversations:
             return passing
         return Passing(raw, raw)
 
-    def try_shorten_refused(self, passing: Passing, answer: bytes) -> bool:
+    def shorten_refused_in_place(self, passing: Passing, answer: bytes) -> bool:
         """After a refusal: whether there is a shorter form of the request, now in its place."""
         settings, before = passing.settings, passing.outcome
         if settings is None or passing.was_refused:
@@ -115,7 +115,7 @@ class Conversations:
         passing.was_refused = True
 
         def shorter_outcome(state: State) -> Outcome | None:
-            find = partial(self._stickiness.adopt_and_get_stand_ins, conversation=passing.name)
+            find = partial(self._stickiness.adopt_others_stand_ins, conversation=passing.name)
             text = answer.decode("utf-8", "replace")
             outcome = compactor.compact_harder(passing.body, state, settings, text, find)
             if outcome and before:  # all of it is new in this request
@@ -123,9 +123,9 @@ class Conversations:
                 outcome.originals = before.originals | outcome.originals
             return outcome
 
-        return self._replace_refused_request(passing, shorter_outcome)
+        return self._replace_refused_in_place(passing, shorter_outcome)
 
-    def try_drop_thinking(self, passing: Passing, *, all_of_it: bool) -> bool:
+    def drop_thinking_in_place(self, passing: Passing, *, all_of_it: bool) -> bool:
         """After a refusal of thinking: whether there is a form without it, now in its place.
 
         Its model is known for that from now on. What is not refused because of our edits is the
@@ -141,9 +141,9 @@ class Conversations:
                 passing.body, passing.found, state, before, all_of_it=all_of_it
             )
 
-        return self._replace_refused_request(passing, outcome_without_thinking)
+        return self._replace_refused_in_place(passing, outcome_without_thinking)
 
-    def _replace_refused_request(
+    def _replace_refused_in_place(
         self, passing: Passing, make: Callable[[State], Outcome | None]
     ) -> bool:
         """Put another form in the place of a refused one, where there is any."""
@@ -168,7 +168,7 @@ class Conversations:
         """A request whose tokens are to be counted, as it would be sent; nothing is kept of it."""
         with self._log_and_swallow_failures():
             passing = Passing(raw, raw)
-            if not self._identify_conversation(passing, headers):
+            if not self._fill_in_conversation(passing, headers):
                 return raw
             with self._lock:
                 known = self._known.get(passing.name)
@@ -216,7 +216,7 @@ class Conversations:
             self._stickiness.keep_model_binding_thinking(model)
 
     def _set_outcome(self, passing: Passing, headers: Mapping[bytes, bytes], now: float) -> None:
-        if not self._identify_conversation(passing, headers):
+        if not self._fill_in_conversation(passing, headers):
             return
         for _ in range(_MOST_ATTEMPTS):
             known = passing.known = self._load_or_make_known_conversation(passing)
@@ -226,9 +226,9 @@ class Conversations:
         with known.lock:
             self._set_outcome_of_known_stand_ins_only(passing, known.state)
 
-    def _identify_conversation(self, passing: Passing, headers: Mapping[bytes, bytes]) -> bool:
+    def _fill_in_conversation(self, passing: Passing, headers: Mapping[bytes, bytes]) -> bool:
         """Whether a request is of a conversation, and of which."""
-        body = json.loads(passing.raw, parse_float=_parse_float_if_exact)
+        body = json.loads(passing.raw, parse_float=_require_exact_float)
         if not isinstance(body, dict) or blocks.is_request_outside_conversation(body):
             return False
         passing.body, passing.found = body, blocks.read_blocks(body) or []
@@ -282,7 +282,7 @@ class Conversations:
     ) -> Outcome:
         """What the layers make of a request that was not sent before."""
         find = partial(
-            self._stickiness.adopt_and_get_stand_ins, conversation=passing.name, is_sent=is_sent
+            self._stickiness.adopt_others_stand_ins, conversation=passing.name, is_sent=is_sent
         )
         passing.settings = self._layer_settings_for(passing, state)
         outcome = compactor.compact(
@@ -290,7 +290,7 @@ class Conversations:
         )
         if outcome.report.kind in ("conversation", "compaction"):
             told, line = _hash_bytes(passing.original), state.sent or []
-            passing.sent = Sent(told, len(line), _hash_of_names(line), None, state.lifetime_s, now)
+            passing.sent = Sent(told, len(line), _hash_block_ids(line), None, state.lifetime_s, now)
         return outcome
 
     def _layer_settings_for(self, passing: Passing, state: State) -> Settings:
@@ -333,10 +333,10 @@ class Conversations:
             return same
         last = dict(reversed(passing.requests))
         for name in sorted(last, key=lambda name: (-last[name].blocks, -last[name].at)):
-            if last[name].prefix == _hash_of_names(passing.names[: last[name].blocks]):
+            if last[name].prefix == _hash_block_ids(passing.names[: last[name].blocks]):
                 return name
         base = f"{passing.session}/{passing.agent}"
-        return f"{base}#{_hash_of_names(passing.names)}" if last else base
+        return f"{base}#{_hash_block_ids(passing.names)}" if last else base
 
     def _load_or_make_known_conversation(self, passing: Passing) -> _Known:
         """What is known of it, here or, where another gateway went on with it, on disk."""
@@ -371,7 +371,7 @@ class Conversations:
         """Take over what a conversation has sent, and with what in the place of which."""
         names = passing.names[: last.blocks]
         state.at, state.lifetime_s = last.at, last.lifetime_s
-        if names and _hash_of_names(names) == last.prefix:
+        if names and _hash_block_ids(names) == last.prefix:
             state.sent = names
             standing = self._stickiness.sent_stand_ins(names, passing.name)
             state.standing = dict.fromkeys(names) | standing
@@ -461,7 +461,7 @@ def _cache_price_ratios(model: models.Model, prompt_tokens: int) -> timing.Price
     return timing.Prices(*[price / prices.input for price in of_cache])
 
 
-def _hash_of_names(names: list[str]) -> str:
+def _hash_block_ids(names: list[str]) -> str:
     return _hash_bytes("".join(names).encode())
 
 
@@ -469,7 +469,7 @@ def _hash_bytes(raw: bytes) -> str:
     return hashlib.blake2b(raw, digest_size=16).hexdigest()
 
 
-def _parse_float_if_exact(text: str) -> float:
+def _require_exact_float(text: str) -> float:
     """A number that is sent as it came.
 
     Raises:

@@ -108,7 +108,7 @@ class Proxy:
         if talks and is_post and path.endswith(_COUNT):
             raw = await asyncio.to_thread(talks.body_as_if_sent, raw, headers, now)
         elif talks and is_post and path.endswith(_MESSAGES):
-            if _is_thread_continuation(raw):
+            if _lacks_earlier_messages(raw):
                 await _send_error(send, _BAD_REQUEST, _NO_THREADS, "invalid_request_error")
                 return
             passing = await asyncio.to_thread(talks.prepare_request, raw, headers, now)
@@ -169,10 +169,10 @@ class Proxy:
             return None
         forms = {
             _BOUND: [
-                partial(talks.try_drop_thinking, passing, all_of_it=False),
-                partial(talks.try_drop_thinking, passing, all_of_it=True),
+                partial(talks.drop_thinking_in_place, passing, all_of_it=False),
+                partial(talks.drop_thinking_in_place, passing, all_of_it=True),
             ],
-            _TOO_LONG: [partial(talks.try_shorten_refused, passing, message)],
+            _TOO_LONG: [partial(talks.shorten_refused_in_place, passing, message)],
         }
         is_sent = False
         while attempts := next((forms[reason] for reason in forms if reason in message), []):
@@ -266,7 +266,7 @@ def _scope_with_readable_encodings(scope: Scope, headers: dict[bytes, bytes]) ->
     return scope | {"headers": own}
 
 
-def _is_thread_continuation(raw: bytes) -> bool:
+def _lacks_earlier_messages(raw: bytes) -> bool:
     """Tell whether a request holds only what is new, and the service has the rest."""
     if _DELTA not in raw:
         return False

@@ -85,7 +85,7 @@ class Stickiness:
             remove_database(path)
             self._database = _open_database(path, now)
 
-    def adopt_and_get_stand_ins(
+    def adopt_others_stand_ins(
         self, names: list[str], conversation: str, *, is_sent: bool = True
     ) -> dict[str, StandIn]:
         """What stands in for blocks that a conversation has not sent before; once sent, its own."""

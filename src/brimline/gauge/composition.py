@@ -113,12 +113,12 @@ def estimate_piece_tokens(piece: Piece, model: str | None) -> float:
     return piece.characters / ratio + _OVERHEAD_TOKENS.get(piece.kind, 0)
 
 
-def estimate_text_tokens(characters: int) -> int:
+def characters_to_tokens(characters: int) -> int:
     """What a text of that length costs a model that is not known."""
     return round(estimate_piece_tokens(Piece("text", characters), None))
 
 
-def first_request_piece_tokens(
+def first_request_estimates(
     occupancy: int, pieces: Sequence[Piece], model: str | None
 ) -> list[int]:
     """The tokens of what was there before a first request: its estimate, as nothing measures it."""
@@ -314,7 +314,7 @@ class Ledger:
         occupancy, model = request.usage.prompt_tokens, request.usage.model
         if before is None:
             growth, rest = occupancy, FLOOR
-            shares = first_request_piece_tokens(occupancy, pieces, model)
+            shares = first_request_estimates(occupancy, pieces, model)
         else:
             growth, rest = occupancy - before.usage.prompt_tokens, UNEXPLAINED
             shares = growth_shares(growth, pieces, model, before.output_tokens)

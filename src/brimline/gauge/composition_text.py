@@ -53,7 +53,7 @@ def composition_document(found: Composition) -> dict[str, Any]:
             for tool, tokens in found.tools.most_common()
         ],
         "tool_results_by_file": [
-            output.attr_dict(file, "file tokens reads") for file in files[:TOP_FILES]
+            output.pick_attrs(file, "file tokens reads") for file in files[:TOP_FILES]
         ],
         "repeated_reads": [
             {"file": file.file, "reads": file.reads, "tokens_repeated": file.repeated_tokens}
@@ -92,7 +92,7 @@ def _name_and_tokens_documents(counts: Counter[str]) -> list[dict[str, Any]]:
 
 def _turn_document(turn: Turn) -> dict[str, Any]:
     return {
-        **output.attr_dict(turn, "number prompt requests tokens_added in_context"),
+        **output.pick_attrs(turn, "number prompt requests tokens_added in_context"),
         "parts": _part_documents(turn.parts, turn.tokens_added),
     }
 
@@ -141,7 +141,7 @@ def _rows_of_part_and_its_tools(part: dict[str, Any], report: dict[str, Any]) ->
     whole = report["occupancy_tokens"]
     room = output.terminal_columns() - _BEFORE_BAR
     cells = min(_BAR_CELLS, room) if room >= _LEAST_CELLS else 0
-    bar = output.marks_if_encodable("█", "#") * min(cells, round(cells * part["tokens"] / whole))
+    bar = output.marks_or_plain_ones("█", "#") * min(cells, round(cells * part["tokens"] / whole))
     rows = [[*_token_cells(part["tokens"], whole), part["name"], bar]]
     if part["kind"] == "tool_result":
         tools = report["tool_results_by_tool"][:SHOWN_TOOLS]

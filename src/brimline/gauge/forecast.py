@@ -164,7 +164,7 @@ def usual_tokens_per_request(
     return speed_tokens
 
 
-def speed_by_model_generation(
+def log_speeds_by_generation(
     segments: Iterable[tuple[str, Sequence[int]]],
 ) -> dict[str, tuple[int, float]]:
     """What `usual_tokens_per_request` needs, by generation and occupancies of each segment.

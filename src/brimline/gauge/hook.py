@@ -54,7 +54,7 @@ def post_compact(turn: Turn) -> None:
     from brimline.state import learned
 
     event, state = turn.event, turn.state
-    state.save_compaction_offset(file_size(event.transcript))
+    state.save_size_at_compaction(file_size(event.transcript))
     turn.spool_event(event.name, trigger=event.trigger, summary_characters=len(event.summary))
     if not state.recent_cold_compaction_row():
         learned.record_automatic_compaction(turn.home, state, event.trigger)
@@ -69,10 +69,10 @@ def tidy(turn: Turn, _until: float) -> None:
     from brimline.gauge import forecast
     from brimline.state import history, learned
 
-    document: dict[str, Any] = {"points": learned.learned_points_by_key(turn.home)}
-    segments = history.occupancies_by_recent_segment(turn.home)
+    document: dict[str, Any] = {"points": learned.learned_points_by_window(turn.home)}
+    segments = history.segments_of_recent_sessions(turn.home)
     if segments:
-        document["growth"] = forecast.speed_by_model_generation(
+        document["growth"] = forecast.log_speeds_by_generation(
             [
                 (models.lookup_model_in_rows(name, turn.policy.models).generation, sizes)
                 for name, sizes in segments
@@ -88,7 +88,7 @@ def save_telemetry_file(reading: Reading, state: SessionState) -> None:
     """Write the figures; an unknown occupancy leaves the last known ones in place."""
     if reading.occupancy_tokens is None:
         return
-    reading.read_transcript_occupancies()
+    reading.fill_in_occupancies()
     document = reading.document()
     for end in ("", "_low", "_high"):
         document[f"predicted_exhaustion_ops{end}"] = document[f"forecast_ops{end}"]

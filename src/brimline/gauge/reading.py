@@ -99,7 +99,7 @@ class Reading:
             "measured_at": self.measured_at,
         }
 
-    def read_transcript_occupancies(self) -> None:
+    def fill_in_occupancies(self) -> None:
         """Fetch the occupancies before this one, which a quiet reading does without."""
         latest = self.history[-1:]
         if len(self.history) <= _QUIET_REQUESTS and self.transcript:
@@ -215,7 +215,7 @@ def make_reading(
         if ahead:
             reading.history = [*reading.history, occupancy]
         added = _tokens_since_request(tail, ahead, model.characters_per_token, added_characters)
-        _fill_in_tier(reading, occupancy, added, policy)
+        _fill_in_figures(reading, occupancy, added, policy)
     return reading
 
 
@@ -240,7 +240,7 @@ def _actual_and_asked_model(tail: Tail, snapshot: Snapshot | None) -> tuple[str 
     return tail.usage.model or shown, tail.usage.requested_model or shown
 
 
-def _fill_in_tier(reading: Reading, occupancy: int, tail_tokens: int, policy: Policy) -> None:
+def _fill_in_figures(reading: Reading, occupancy: int, tail_tokens: int, policy: Policy) -> None:
     """Fill in what follows from the occupancy: projection, margin, tier."""
     values = policy.values
     reading.occupancy_tokens = occupancy

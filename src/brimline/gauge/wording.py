@@ -71,7 +71,7 @@ def status_sentence(document: dict[str, Any] | None) -> str:
     return f"{in_use_text(document)} in use; {ending_at_text(document)}: {left}."
 
 
-def final_status_sentence(document: dict[str, Any]) -> str:
+def last_status_sentence(document: dict[str, Any]) -> str:
     """Where a session stood when it ended, in a sentence."""
     if document["occupancy_tokens"] is None:
         return "It ended before a model request was measured since it began or compacted."

@@ -54,7 +54,7 @@ class Load:
         return f"{verb} '{self.name or 'unnamed'}'"
 
     @property
-    def name_without_prefix(self) -> str:
+    def name_without_plugin(self) -> str:
         """The name without `plugin:` prefixes and leading slash."""
         return self.name.rpartition(":")[2].lstrip("/").strip()
 
@@ -84,7 +84,7 @@ def decide(turn: Turn) -> Decision | None:
 
 
 def _is_recovery(load: Load, values: dict[str, Any]) -> bool:
-    return load.tool == "Skill" and load.name_without_prefix in values["guard.recovery_skills"]
+    return load.tool == "Skill" and load.name_without_plugin in values["guard.recovery_skills"]
 
 
 def _judge_load(turn: Turn, load: Load, ceiling: Ceiling, gate: str, used: int) -> Decision | None:
@@ -98,7 +98,7 @@ def _judge_load(turn: Turn, load: Load, ceiling: Ceiling, gate: str, used: int) 
             text = _advice_or_refusal_text(turn, load, ceiling, refused=True)
             return Decision(permission="deny", reason=text)
     bucket = used * 100 // reading.window.tokens // BUCKET_POINTS
-    if not _claim_advice_in_bucket(turn.state, bucket, _band_over_ceiling(used, ceiling)):
+    if not _claim_advice_in_bucket(turn.state, bucket, _band_of_occupancy(used, ceiling)):
         return None
     turn.spool_event("Advised", tool=load.tool)
     return Decision(model_notes=(_advice_or_refusal_text(turn, load, ceiling, excuse or ""),))
@@ -129,7 +129,7 @@ def _why_not_refused(reading: Reading, gate: str, *, verified: bool) -> str:
     return "window unverified" if verified and not reading.window.is_verified else ""
 
 
-def _band_over_ceiling(used: int, ceiling: Ceiling) -> int:
+def _band_of_occupancy(used: int, ceiling: Ceiling) -> int:
     return sum([used >= factor * ceiling.tokens for factor in BANDS])
 
 
@@ -149,7 +149,7 @@ def _advice_or_refusal_text(
         "skills": " and ".join(sorted(turn.values["guard.recovery_skills"], key=len)[:2]),
     }
     fields["diagnostic"] = words["diagnostic"].format_map(fields)
-    band = _band_over_ceiling(reading.occupancy_tokens or 0, ceiling)
+    band = _band_of_occupancy(reading.occupancy_tokens or 0, ceiling)
     note: str = words["notes"][band - 1].format_map(fields)
     return words["refusal"].format_map(fields | {"note": note}) if refused else note
 

@@ -122,7 +122,7 @@ def _claim_tier_and_those_below(turn: Turn) -> bool:
 
 def _record_tier_and_save_checkpoint(turn: Turn) -> None:
     """Leave a trace of a tier that was entered, and a checkpoint in the last two; none may fail."""
-    from brimline.carry.hook import save_checkpoint_if_enabled
+    from brimline.carry.hook import checkpoint_or_raise_if_on
     from brimline.gauge import wording
     from brimline.state import logs
     from brimline.state.session import MOD_ALIVE
@@ -138,4 +138,4 @@ def _record_tier_and_save_checkpoint(turn: Turn) -> None:
             "notice", turn.state.save_mod_notice, wording.tier_entry_notice_text(reading.document())
         )
     if level >= reading.tier_count - CHECKPOINT_TIERS + 1:
-        turn.attempt("checkpoint", save_checkpoint_if_enabled, turn, f"L{level}")
+        turn.attempt("checkpoint", checkpoint_or_raise_if_on, turn, f"L{level}")

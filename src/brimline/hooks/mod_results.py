@@ -34,7 +34,7 @@ def respond(turn: Turn) -> bytes:
     if MOD_JUDGED in state.names:
         judged = io.read_file(f"{state.folder}/{MOD_JUDGED}").decode()
     if event.call_id not in judged.splitlines():
-        turn.attempt("results", _count_down_repeat_offers, turn, told.get("results"))
+        turn.attempt("results", _note_skipped_results, turn, told.get("results"))
         decision = entry.ask_rooms(turn, "guard" if told.get("is_later") else "")
         if decision:
             document = json.parse_object(wire.answer_text(event.name, decision).encode())
@@ -42,7 +42,7 @@ def respond(turn: Turn) -> bytes:
     return json.dumps(document).encode()
 
 
-def _count_down_repeat_offers(turn: Turn, number: object) -> None:
+def _note_skipped_results(turn: Turn, number: object) -> None:
     """Count the results that came before this one without a process."""
     from brimline.offload import hook
 

@@ -101,14 +101,14 @@ class Rehearsal:
                 self._happening("compacted", f"at the brim of {self.brim_tokens:,}", tokens)
             )
             self._play_compaction(row.make_auto_boundary_row(tokens))
-            tokens = min(self._usual_tokens_after_compaction(), tokens)
+            tokens = min(self._tokens_last_compaction_left(), tokens)
             self.shift = tokens - recorded
         if is_new:
             happenings.append(self._happening("request", "", tokens) | {"recorded": recorded})
         self._append_transcript_row(row.with_prompt_tokens(value, tokens))
         return happenings
 
-    def _usual_tokens_after_compaction(self) -> int:
+    def _tokens_last_compaction_left(self) -> int:
         """What a compaction leaves: as much as the one before it in this session, or as usual."""
         posts = [each.post_tokens for each in self.scan.compactions if each.post_tokens]
         return [_USUAL_POST_TOKENS, *posts][-1]

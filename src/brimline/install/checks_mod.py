@@ -95,7 +95,7 @@ def _names_of_rival_mods(settings: list[dict[str, Any]]) -> list[str]:
 def _does_plugin_answer_compaction(name: str) -> bool:
     return any(
         b"session.compact" in module.read_bytes()
-        for folder in client.plugin_folders(name)
+        for folder in client.folders_of_plugin(name)
         for module in Path(folder).glob("hooks/*.[jt]s*")
         if os.access(module, os.R_OK)
     )

@@ -154,7 +154,7 @@ def _check_where_client_compacts(home_dir: str, project_dir: str) -> Iterator[Sa
 def _reading_of_newest_session(home_dir: str, project_dir: str, rules: policy.Policy) -> Reading:
     """The newest session's reading, which knows the model; without a session, what settings say."""
     try:
-        transcript = find.newest_transcript(project_dir)
+        transcript = find.newest_in_project(project_dir)
         state = SessionState(home_dir, find.session_id_of(transcript))
         return measure_session(transcript, state, rules)
     except (SessionError, OSError):

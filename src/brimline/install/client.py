@@ -71,7 +71,7 @@ def run_client_or_problem(arguments: Sequence[str], timeout_s: float = _TIMEOUT_
     # Not in a project, whose settings and plugins it would read.
     folder = next(filter(os.path.isdir, (paths.client_config_dir(), "/")))
     try:
-        code, told = _run_command([program, *arguments], folder, dict(os.environ), timeout_s)
+        code, told = _code_and_output_of([program, *arguments], folder, dict(os.environ), timeout_s)
     except subprocess.TimeoutExpired:
         return f"it did not end within {timeout_s:g} seconds"
     except OSError as error:
@@ -93,14 +93,14 @@ def client_version_on_path() -> tuple[int, ...]:
         path = os.environ.get("PATH", os.defpath)
         away = {"HOME": home, "CLAUDE_CONFIG_DIR": home, "PATH": path}
         try:
-            code, told = _run_command([program, "--version"], home, away, _TIMEOUT_S)
+            code, told = _code_and_output_of([program, "--version"], home, away, _TIMEOUT_S)
         except (OSError, subprocess.SubprocessError):
             return ()
     words = "".join(told.split()[:1]).partition("-")[0].split(".")
     return tuple(int(word) for word in words if word.isdigit() and not code)
 
 
-def plugin_folders(name: str) -> list[str]:
+def folders_of_plugin(name: str) -> list[str]:
     """Where the client has installed a plugin, by its own record."""
     plugins = clientsettings.read_settings(_path_in_plugins_folder("installed_plugins"))
     found = _as_dict(plugins.get("plugins")).get(name)
@@ -109,7 +109,7 @@ def plugin_folders(name: str) -> list[str]:
     return [place for place in places if isinstance(place, str)]
 
 
-def _run_command(
+def _code_and_output_of(
     command: list[str], folder: str, variables: dict[str, str], timeout_s: float
 ) -> tuple[int, str]:
     """Its exit code and all that it said."""

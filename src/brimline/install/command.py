@@ -128,12 +128,12 @@ def uninstall(scope: str | None, delete_data: bool, yes: bool, as_json: bool) ->
       brimline uninstall --yes
       brimline uninstall --delete-data
     """
-    home_dir, project_dir = parts.data_folder_with_record(paths.data_dir()), os.getcwd()
+    home_dir, project_dir = parts.data_folder_of_user_install(paths.data_dir()), os.getcwd()
     installed = _parts_to_remove(scope, home_dir, project_dir)
     data = datafolder.Stored(home_dir) if delete_data else None
     problems: list[str] = []
     _require_consent_to_remove(installed, data, problems, yes=yes)
-    restored = data.restore_and_list_sessions() if data else []
+    restored = data.restore_and_list_restored() if data else []
     done = [_plan_or_remove_part(part, problems, do=True) for part in installed]
     problems = list(dict.fromkeys(problems + (data.problems if data else [])))
     out = [part for part, plan in zip(installed, done, strict=True) if plan.has_changes]
@@ -276,7 +276,7 @@ def _plan_document(plan: Plan) -> dict[str, Any]:
         "changed": plan.has_changes,
         "files": [change.path for change in plan.files],
         "client_calls": plan.client_call_lines,
-        **output.attr_dict(plan, "to_do notes warnings"),
+        **output.pick_attrs(plan, "to_do notes warnings"),
         "backup": plan.backup or None,
     }
 

@@ -70,12 +70,6 @@ def _folders_matching(home_dir: str, pattern: str) -> list[str]:
     return found
 
 
-def _config_has_only_settings(home_dir: str) -> bool:
-    """Whether `config.toml` holds nothing but settings of ours."""
-    # A folder that is no project: only the user's own file counts.
-    return not config.load(home_dir, f"{home_dir}/install", environment=False).problems
-
-
 class Stored:
     """Everything of ours: the data folder, the sessions that refer to it, backups beside these."""
 
@@ -98,7 +92,7 @@ class Stored:
             notes, damaged = restore.read_notes_and_problems(self.home_dir, name)
             self.problems += [str(problem) for problem in damaged]
             for note in notes:
-                places = note.existing_session_files()
+                places = note.find_session_files()
                 noted[note.path] = bool(places)
                 for path in places:
                     self._keys.setdefault(path, set()).update(note.store_keys)
@@ -117,7 +111,7 @@ class Stored:
             )
         return lines
 
-    def restore_and_list_sessions(self) -> list[str]:
+    def restore_and_list_restored(self) -> list[str]:
         """Restore sessions as far as possible; why others still need the data is a problem.
 
         The notes stay, as another copy may need them.
@@ -125,7 +119,7 @@ class Stored:
         restored = []
         for path, keys in sorted(self._keys.items()):
             try:
-                plan = restore.plan_restore(path, self.home_dir)
+                plan = restore.plan_full_restore(path, self.home_dir)
                 if plan.undone:
                     done = restore.restore(plan, forgets=False)
                     io.remove(done.backup or "")  # of what the purge had left
@@ -145,7 +139,9 @@ class Stored:
         Raises:
             InstallError: something of ours cannot be deleted.
         """
-        kept = "" if _config_has_only_settings(self.home_dir) else paths.user_config(self.home_dir)
+        # What else stands in the user's settings file is not ours; this folder is no project.
+        others = config.load(self.home_dir, f"{self.home_dir}/install", environment=False).problems
+        kept = paths.user_config(self.home_dir) if others else ""
         try:
             for file in [*self.backups, *our_files(self.home_dir)]:
                 if file != kept:

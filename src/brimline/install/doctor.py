@@ -113,7 +113,7 @@ def _check_entries(
     """Our entries in one settings file, and what they start."""
     place = {"path": path, "events": _missing_events_text(ours)}
     place["install"] = _install_command_for_file(path, project_dir)
-    yield _missing_stale_or_current(path, ours, home_dir, project_dir), place
+    yield _entries_finding_name(path, ours, home_dir, project_dir), place
     if not all(parts.is_trusted_entry(entry, path, home_dir) for entry in ours):
         yield "stranger", place
         return
@@ -135,7 +135,7 @@ def _missing_events_text(ours: list[entries.Installed]) -> str:
     return ", ".join(event for event in table.EVENTS if event not in {e.event for e in ours})
 
 
-def _missing_stale_or_current(
+def _entries_finding_name(
     path: str, ours: list[entries.Installed], home_dir: str, project_dir: str
 ) -> str:
     if _missing_events_text(ours):

@@ -112,7 +112,7 @@ def our_entries_in(path: str) -> list[entries.Installed]:
     return entries.our_hooks_in(clientsettings.read_settings(path))
 
 
-def data_folder_with_record(home_dir: str) -> str:
+def data_folder_of_user_install(home_dir: str) -> str:
     """The data folder that knows of the user's installation: where it does not, their entries may.
 
     Whoever set BRIMLINE_HOME when installing need not have it set now.

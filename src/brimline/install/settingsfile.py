@@ -173,14 +173,14 @@ def _replace_by_rename(file: SettingsFile, new: bytes) -> None:
     like = os.stat(file.target) if file.raw is not None else None
     os.makedirs(os.path.dirname(file.target), exist_ok=True)
     try:
-        _create_with_mode_and_owner(temporary, new, like)
+        _write_with_mode_and_owner(temporary, new, like)
         _require_unchanged(file)
         os.replace(temporary, file.target)
     finally:
         io.remove(temporary)
 
 
-def _create_with_mode_and_owner(path: str, data: bytes, like: os.stat_result | None) -> None:
+def _write_with_mode_and_owner(path: str, data: bytes, like: os.stat_result | None) -> None:
     """Create a file with the mode of another, and with its owner where that takes root."""
     mode = 0o600 if like is None else stat.S_IMODE(like.st_mode)
     with open(os.open(path, _FLAGS, mode), "wb") as file:

@@ -42,4 +42,4 @@ def _current_or_newest_session_id(project_dir: str) -> str:
     first = io.env("CLAUDE_CODE_SESSION_ID")
     if first:
         return find.session_id_after_clears(first)
-    return find.session_id_of(find.newest_transcript(project_dir))
+    return find.session_id_of(find.newest_in_project(project_dir))

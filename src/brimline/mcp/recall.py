@@ -76,7 +76,7 @@ def answer(home_dir: str, project_dir: str, arguments: dict[str, Any]) -> str:
     meta = contents.read_sidecar(home_dir, key)
     if not call.everywhere and not _is_output_of_project(home_dir, key, meta, project_dir):
         raise StoreError(
-            f"{layout.short_key(key)} was not stored by a session of this project: add "
+            f"{layout.shorten_key(key)} was not stored by a session of this project: add "
             "everywhere=true if the user wants it all the same"
         )
     return _stored_output_text(home_dir, key, meta, call)
@@ -126,7 +126,7 @@ def _text_on_why_key_is_gone(home_dir: str, text: str) -> str | None:
     if how is None or contents.digests_starting_with(home_dir, start):
         return None
     remedy = "run the command or read the file again if you need its content"
-    return f"{layout.short_key(whole)} {how}: {remedy}"
+    return f"{layout.shorten_key(whole)} {how}: {remedy}"
 
 
 def _is_output_of_project(home_dir: str, key: str, known: dict[str, Any], project_dir: str) -> bool:
@@ -134,7 +134,7 @@ def _is_output_of_project(home_dir: str, key: str, known: dict[str, Any], projec
     project = stored.real_folder(project_dir)
     if stored.is_within(known.get("cwd"), project):
         return True
-    sessions = {known.get("session"), *contents.sessions_by_key(home_dir).get(key, {})}
+    sessions = {known.get("session"), *contents.puts_by_key_and_session(home_dir).get(key, {})}
     folders = {paths.project_transcripts_dir(folder) for folder in (project_dir, project)}
     return any(
         name == io.env("CLAUDE_CODE_SESSION_ID")
@@ -148,7 +148,7 @@ def _stored_output_text(home_dir: str, key: str, meta: dict[str, Any], call: Ask
     data = contents.read_content(home_dir, key)
     name = _key_and_origin_text(key, meta)
     if stored.is_binary(data):
-        remedy = f"`brimline store get {layout.short_key(key)} > FILE` saves it"
+        remedy = f"`brimline store get {layout.shorten_key(key)} > FILE` saves it"
         return f"[brimline recall {name}: binary, {len(data):,} bytes, not shown; {remedy}]"
     lines = contents.byte_lines_without_breaks(data)
     if not lines:
@@ -286,7 +286,7 @@ def _key_and_origin_text(key: str, described: dict[str, Any]) -> str:
         parts.append('"' + cut_middle(source, _SOURCE_CHARACTERS).replace('"', "'") + '"')
     if isinstance(code, int):
         parts.append(f"exit {code}")
-    return f"{layout.short_key(key)} ({' '.join(parts)})" if parts else layout.short_key(key)
+    return f"{layout.shorten_key(key)} ({' '.join(parts)})" if parts else layout.shorten_key(key)
 
 
 class Page(NamedTuple):

@@ -19,7 +19,7 @@ from brimline.errors import BrimlineError, StoreError
 from brimline.fast import policy
 from brimline.foreign import flatten, quote
 from brimline.memory import deep, hot
-from brimline.memory.hits import open_memory, progress_text, reading_progress_if_unfinished
+from brimline.memory.hits import open_or_make_memory, progress_text, reading_progress_if_unfinished
 from brimline.output import one_line
 from brimline.search import stored, turns, vectors
 from brimline.search.documents import EVERYWHERE, Within
@@ -128,7 +128,7 @@ def save_topic(project_dir: str, arguments: dict[str, Any]) -> str:
 
 @functools.cache
 def _open_memory(home_dir: str) -> turns.Memory:
-    return open_memory(home_dir)
+    return open_or_make_memory(home_dir)
 
 
 def index_new_sources(home_dir: str, project_dir: str, wait_s: float | None = WAIT_S) -> None:

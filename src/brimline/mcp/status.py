@@ -21,7 +21,7 @@ def answer(home_dir: str, project_dir: str) -> str:
         path = next(iter(find.files_beginning_with(f"{session}.jsonl")), None)
     else:
         try:
-            path = find.newest_transcript(project_dir)
+            path = find.newest_in_project(project_dir)
         except SessionError:
             return "[brimline context_status] Unknown: this project has no session yet."
         session, which = find.session_id_of(path), "the newest session of this project"

@@ -117,7 +117,7 @@ def send_waiting_entries_to_team() -> None:
 
             # To the end, so that one round sends all that there is.
             remembered.index_new_sources(paths.data_dir(), _project_dir(), None)
-            queue.drain(queue.find_waiting_with_server(), until=time.monotonic() + _SHARE_S)
+            queue.drain(queue.sync_list_and_find_waiting(), until=time.monotonic() + _SHARE_S)
     except (BrimlineError, OSError):
         pass
     except Exception as error:  # noqa: BLE001 - the top of this thread: it tries again later

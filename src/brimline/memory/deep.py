@@ -95,13 +95,13 @@ def index_sources(
     gone = [path for path in stamps if path not in by_path and path.endswith(".md")]
     intake.drop_gone_and_excluded(gone)
     fresh = sorted(_changed_sources(by_path.values(), stamps), key=lambda source: -source.changed)
-    taken = _index_until_and_count(intake, fresh, stamps, until, progress or (lambda _: None))
+    taken = _index_and_count_entries(intake, fresh, stamps, until, progress or (lambda _: None))
     while time.monotonic() < until and intake.memory.run_on_database(_add_missing_vector_batch):
         pass
     return taken
 
 
-def _index_until_and_count(
+def _index_and_count_entries(
     intake: _Intake,
     fresh: list[Source],
     stamps: dict[str, str],
@@ -114,7 +114,7 @@ def _index_until_and_count(
         if number and time.monotonic() > until:
             return Taken(added, len(fresh) - number)
         added += intake.index_source(source, stamps.get(source.path, ""), until)
-        progress(_stamped_size_bytes(source))
+        progress(_source_size_bytes(source))
     return Taken(added, 0)
 
 
@@ -149,9 +149,9 @@ def find_sources(home_dir: str, project_dir: str) -> Iterator[Source]:
 
 def bytes_of_unread_sources(home_dir: str, project_dir: str) -> int:
     """The size of all sources that have changed since they were read."""
-    known = hits.open_memory(home_dir).run_on_database(_read_stamps_of_indexed_sources)
+    known = hits.open_or_make_memory(home_dir).run_on_database(_read_stamps_of_indexed_sources)
     return sum(
-        map(_stamped_size_bytes, _changed_sources(find_sources(home_dir, project_dir), known))
+        map(_source_size_bytes, _changed_sources(find_sources(home_dir, project_dir), known))
     )
 
 
@@ -159,7 +159,7 @@ def _changed_sources(files: Iterable[Source], stamps: dict[str, str]) -> list[So
     return [source for source in files if stamps.get(source.path, "").split("@")[0] != source.stamp]
 
 
-def _stamped_size_bytes(source: Source) -> int:
+def _source_size_bytes(source: Source) -> int:
     return int(source.stamp.partition(":")[0])
 
 
@@ -318,7 +318,7 @@ class _Intake:
     """Takes sources in, one after the other."""
 
     def __init__(self, home_dir: str, project_dir: str, exclude: Sequence[str]) -> None:
-        self.memory = hits.open_memory(home_dir)
+        self.memory = hits.open_or_make_memory(home_dir)
         self._home, self._project = home_dir, project_dir
         self._refused = Refused(home_dir, exclude)
 

@@ -29,7 +29,7 @@ _BYTES_PER_S = 8_000_000
 _FILES = "SELECT name, value FROM facts WHERE name GLOB 'file:*'"
 
 
-def open_memory(home_dir: str) -> turns.Memory:
+def open_or_make_memory(home_dir: str) -> turns.Memory:
     """The search over all that sessions said, and over what was kept of them."""
     return turns.Memory(stored.search_folder(home_dir), derived=True)
 
@@ -37,7 +37,7 @@ def open_memory(home_dir: str) -> turns.Memory:
 def run_if_memory(home_dir: str, task: Callable[[sqlite3.Connection], Any], nothing: Any) -> Any:
     """What a task finds in the memory; where there is none yet, none is made."""
     is_there = os.path.isdir(stored.search_folder(home_dir))
-    return open_memory(home_dir).run_on_database(task) if is_there else nothing
+    return open_or_make_memory(home_dir).run_on_database(task) if is_there else nothing
 
 
 def document(hits: Sequence[turns.Hit], query: str, home_dir: str) -> dict[str, Any]:

@@ -26,7 +26,7 @@ def session_start(turn: Turn) -> Decision | None:
     place = memory_folder(turn.project)
     head = _HEAD.format(place)
     room = turn.characters_left_for_notes() - len(head) - 2
-    text = hot.index_cut_to_characters(place, room) if room > _LEAST_CHARACTERS else ""
+    text = hot.index_text_cut_to_fit(place, room) if room > _LEAST_CHARACTERS else ""
     return Decision(model_notes=(head + text,)) if text else None
 
 

@@ -85,7 +85,7 @@ def add_topic(
     Raises:
         StateError: the type is unknown, a part is missing, or it is there already.
     """
-    name, description, text = (_to_one_line(name), _to_one_line(description), mask(text))
+    name, description, text = (_to_masked_line(name), _to_masked_line(description), mask(text))
     _refuse_unknown_type(kind)
     if name.startswith((".", "/", "~")):
         raise StateError(f"{name!r} is no name for a topic: it looks like a path")
@@ -150,11 +150,11 @@ def edit_topic(
     _refuse_unreadable_indexes(place)
     changed = topic._replace(
         type=kind or topic.type,
-        description=_to_one_line(description) if description else topic.description,
+        description=_to_masked_line(description) if description else topic.description,
         text=mask(text) if text is not None else topic.text,
     )
     document = _topic_file_text(_edited_front_matter_dict(changed), changed.text)
-    if not textfile.replace_if_unchanged(topic.path, before, document):
+    if not textfile.try_replace_if_unchanged(topic.path, before, document):
         raise StateError(f"{topic.path} was changed meanwhile: nothing was written")
     _put_topic_in_index(place, changed)
     return changed
@@ -243,7 +243,7 @@ def _find_dead_and_repeated_links(
         linked[target] = linked.get(target) or f"also in line {number} of {index}"
 
 
-def index_cut_to_characters(place: str, room: int) -> str:
+def index_text_cut_to_fit(place: str, room: int) -> str:
     """The index as far as there is room, with a mark where it is cut."""
     try:
         raw = textfile.read_beginning_of_file(f"{place}/{INDEX}", hotindex.MOST_BYTES + 1)
@@ -391,5 +391,5 @@ def _topic_file_text(front: dict[str, Any], text: str) -> str:
     return f"---\n{head}---\n\n{text.strip()}\n".encode("utf-8", "replace").decode()
 
 
-def _to_one_line(text: str) -> str:
+def _to_masked_line(text: str) -> str:
     return mask(flatten(text, len(text)))

@@ -21,7 +21,7 @@ def topics_document(folder: str) -> dict[str, Any]:
 
 def topic_head_document(topic: hot.Topic) -> dict[str, Any]:
     """A topic without its text."""
-    return output.attr_dict(topic, "path name description type problem")
+    return output.pick_attrs(topic, "path name description type problem")
 
 
 def topics_text(document: dict[str, Any]) -> str:
@@ -52,7 +52,7 @@ def status_document(home_dir: str, folder: str) -> dict[str, Any]:
         "entries": {},
         "sessions": 0,
     }
-    document |= hits.run_if_memory(home_dir, entry_counts_by_source, {})
+    document |= hits.run_if_memory(home_dir, entry_and_session_counts, {})
     return document | {"vectors": vectors.load_table() is not None}
 
 
@@ -70,7 +70,7 @@ def status_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def entry_counts_by_source(connection: sqlite3.Connection) -> dict[str, Any]:
+def entry_and_session_counts(connection: sqlite3.Connection) -> dict[str, Any]:
     """Entries by their source, and the sessions that they are of."""
     kinds = "SELECT source, count(*) FROM entries GROUP BY source ORDER BY 2 DESC"
     of_sessions = "SELECT count(DISTINCT session) FROM entries WHERE session NOT GLOB '*/*'"

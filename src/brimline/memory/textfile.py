@@ -91,12 +91,12 @@ def change_lines(path: str, changed: Callable[[list[str]], list[str]]) -> None:
         now = decode_lines(before)
         after = changed(list(now))
         text = "".join([f"{line}\n" for line in after])
-        if after == now or replace_if_unchanged(path, before, text):
+        if after == now or try_replace_if_unchanged(path, before, text):
             return
     raise StateError(f"{path} is being changed by another program: try again")
 
 
-def replace_if_unchanged(path: str, before: bytes, text: str) -> bool:
+def try_replace_if_unchanged(path: str, before: bytes, text: str) -> bool:
     """Put a new file in the place of one that still holds what was seen.
 
     Raises:

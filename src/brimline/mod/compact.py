@@ -79,7 +79,7 @@ def store_cold_and_answer(
         mover.move_result(call, conversation.texts[call.id], conversation.images.get(call.id, ""))
     for call in inputs:
         mover.move_input(call, conversation.inputs[call.id])
-    if mover.freed_tokens < least or not mover.has_line_for_every_image(conversation.images):
+    if mover.freed_tokens < least or not mover.has_moved_every_image(conversation.images):
         return {"pass": mover.problem or too_little}, 0
     return mover.moved._asdict(), mover.freed_tokens + conversation.thinking_tokens
 
@@ -149,7 +149,7 @@ def _add_result(found: Conversation, result: dict[str, Any]) -> None:
         characters=len(text),
         is_error=is_error,
         has_image=bool(image),
-        is_users=words.may_result_hold_users_words(call.tool, text, is_error=is_error),
+        is_users=words.may_be_users_words(call.tool, text, is_error=is_error),
     )
 
 
@@ -179,15 +179,17 @@ class _Mover:
 
     def move_input(self, call: Call, arguments: dict[str, Any]) -> None:
         """An input with its long strings cut, where it is stored as a whole."""
-        key = self._store(cold.stored_input_text(arguments).encode("utf-8", "surrogatepass"), call)
+        key = self._store(
+            cold.readable_input_text(arguments).encode("utf-8", "surrogatepass"), call
+        )
         if key is None:
             return
-        mark = f" … [brimline: cut here, recall {layout.short_key(key)}] … "
-        short = cold.cut_long_strings(arguments, mark)
+        mark = f" … [brimline: cut here, recall {layout.shorten_key(key)}] … "
+        short = cold.cut_string_middles(arguments, mark)
         self.moved.inputs[call.id], self.moved.input_keys[call.id] = short, key
         self.freed_tokens += _input_tokens(arguments) - _input_tokens(short)
 
-    def has_line_for_every_image(self, images: dict[str, str]) -> bool:
+    def has_moved_every_image(self, images: dict[str, str]) -> bool:
         """Whether no image would go without a line."""
         return images.keys() <= self.moved.results.keys()
 

@@ -51,10 +51,10 @@ def respond(request: dict[str, Any], home_dir: str) -> dict[str, Any]:
     with output.temporary_terminal_columns(request["columns"]):
         if path is None:
             return {"rows": _rows_of_text_lines(output.wrapped_text(wording.status_sentence(None)))}
-        return _draw_session(path, SessionState(home_dir, session), request, home_dir)
+        return _answer_for_session(path, SessionState(home_dir, session), request, home_dir)
 
 
-def _draw_session(
+def _answer_for_session(
     path: str, state: SessionState, request: dict[str, Any], home_dir: str
 ) -> dict[str, Any]:
     settings = policy.load(home_dir, request["cwd"])

@@ -128,7 +128,7 @@ def _save_checkpoint(home_dir: str, request: dict[str, Any], values: dict[str, A
     try:
         if fold.fold_new_rows(record, transcript, most_bytes=_MOST_BYTES):
             ledger.save(home_dir, record)
-        checkpoint.save_verified_document(
+        checkpoint.build_and_save_document(
             home_dir,
             notes.merge_notes_into_ledger(home_dir, record),
             trigger=request["trigger"],

@@ -171,7 +171,7 @@ class _Arrival:
         if PINS_WAIT in turn.state.names:
             from brimline.offload import pinning
 
-            pinning.note_and_pin_large_result(key, turn.state, turn.home)
+            pinning.pin_large_result_if_wanted(key, turn.state, turn.home)
         return key
 
     def _make_reference_text(self, key: str, shown: str) -> str:
@@ -197,7 +197,7 @@ def _is_always_recalled(home_dir: str, call: _Call) -> bool:
     for line in _learned_events_of_call(home_dir, call):
         size, key = line["bytes"], line.get("key")
         if line["kind"] == _RECALL:
-            _add_recalled_bytes_to_stub(stubs, key, size)
+            _tally_recall_by_stub(stubs, key, size)
         elif line["kind"] == _STAYED:
             stayed += 1
         else:
@@ -223,9 +223,7 @@ def _learned_events_of_call(home_dir: str, call: _Call) -> Iterator[dict[str, An
                 yield line
 
 
-def _add_recalled_bytes_to_stub(
-    stubs: list[dict[str, Any]], key: str | None, size: int | None
-) -> None:
+def _tally_recall_by_stub(stubs: list[dict[str, Any]], key: str | None, size: int | None) -> None:
     """Count what came back for the last output that is meant: by its key, or not fetched yet."""
     for each in reversed(stubs):
         if each["key"] == key if key else not each["recalled"]:
@@ -280,7 +278,7 @@ def repeat_fingerprint(
             continue
         state.append([status.st_mtime_ns, status.st_size])
     if not state and EDITED in turn.state.names:
-        state = [[session_file_text(turn, EDITED).count("\n")]]
+        state = [[state_file_text(turn, EDITED).count("\n")]]
     return paths.path_fingerprint(json.dumps([agent, tool, arguments, state]))
 
 
@@ -289,10 +287,10 @@ def was_file_edited(turn: Turn, path: str) -> bool:
     if EDITED not in turn.state.names:
         return False
     line = json.dumps(paths.resolve_links(path, turn.event.cwd))
-    return line in session_file_text(turn, EDITED).split("\n")
+    return line in state_file_text(turn, EDITED).split("\n")
 
 
-def session_file_text(turn: Turn, name: str) -> str:
+def state_file_text(turn: Turn, name: str) -> str:
     """Return what stands in a file of the session's folder; empty where there is none."""
     try:
         return io.read_file(f"{turn.state.folder}/{name}").decode("ascii", "replace")
@@ -326,7 +324,7 @@ def _note_recall(turn: Turn, result: ToolResult) -> None:
     from brimline.offload import looks
 
     event = turn.event
-    recalled = looks.contents_recalled_by_call(turn.home, event.tool, event.tool_input, result)
+    recalled = looks.recalls_shown_by_call(turn.home, event.tool, event.tool_input, result)
     for key, meta, size, lines in recalled:
         looks.note_recalled_lines(turn, key, lines)
         tool = str(meta.get("tool") or "")

@@ -73,7 +73,7 @@ def note_lines_shown(turn: Turn, path: str, lines: tuple[int, int, int]) -> None
 def note_recalled_lines(turn: Turn, key: str, lines: tuple[int, int] | None) -> None:
     """The model fetched lines of a stored output: of every file that it is the content of."""
     for name in [name for name in turn.state.names if name.startswith(PREVIEWED)]:
-        previewed, _, total = intercept.session_file_text(turn, name).partition(" ")
+        previewed, _, total = intercept.state_file_text(turn, name).partition(" ")
         if lines and previewed == key:
             seen = f"{turn.state.folder}/{_LINES}{name[len(PREVIEWED) :]}"
             io.append_line(seen, f"{lines[0]} {lines[1]} {total}")
@@ -83,7 +83,7 @@ def _claim_overwrite_refusal(turn: Turn, path: str) -> bool:
     """Tell whether to refuse an overwrite of this file now: once, and only while unseen."""
     if _file_mark_name(turn, PREVIEWED, path) not in turn.state.names:
         return False
-    looks = _SPAN.findall(intercept.session_file_text(turn, _file_mark_name(turn, _LINES, path)))
+    looks = _SPAN.findall(intercept.state_file_text(turn, _file_mark_name(turn, _LINES, path)))
     spans = [(int(first), int(last), int(total)) for first, last, total in looks]
     reached = 0
     for first, last, _ in sorted(spans):
@@ -112,7 +112,7 @@ def refuse_unseen_overwrite(turn: Turn) -> Decision | None:
     return Decision(permission="deny", reason=flatten(path, keep_end=True) + _WAS_PREVIEWED)
 
 
-def contents_recalled_by_call(
+def recalls_shown_by_call(
     home_dir: str, tool: str, tool_input: dict[str, Any], result: ToolResult
 ) -> Iterator[tuple[str, dict[str, Any], int, tuple[int, int] | None]]:
     """The stored content that a call brought back, as far as the model was shown it.
@@ -237,7 +237,7 @@ def _note_lines_of_answer(turn: Turn, answer: _Answer, path: str) -> None:
         return
     if result.lines:
         note_lines_shown(turn, path, result.lines)
-    for key, _, _, lines in contents_recalled_by_call(turn.home, tool, arguments, result):
+    for key, _, _, lines in recalls_shown_by_call(turn.home, tool, arguments, result):
         note_recalled_lines(turn, key, lines)
 
 

@@ -42,7 +42,7 @@ def obey_directive(directive: pins.Directive, turn: Turn) -> str:
         return f"brimline: {error}"
     if key is None:
         return "brimline: there is no large result to pin yet."
-    return _pin_and_say_what_was_done(turn.home, key, directive)
+    return _pin_key_and_tell(turn.home, key, directive)
 
 
 def ensure_last_large_result_is_stored(turn: Turn) -> str | None:
@@ -58,10 +58,10 @@ def ensure_last_large_result_is_stored(turn: Turn) -> str | None:
     return None
 
 
-def note_and_pin_large_result(key: str, state: SessionState, home_dir: str) -> None:
+def pin_large_result_if_wanted(key: str, state: SessionState, home_dir: str) -> None:
     """A large result came while a pin was waiting for one."""
-    _append_to_noted_directives(state, {"key": key})
-    _pin_what_directives_want_and_count(state, home_dir)
+    _append_to_waiting_pins(state, {"key": key})
+    _pin_noted_results_and_count(state, home_dir)
 
 
 def pin_results_of_open_ranges(state: SessionState, home_dir: str) -> None:
@@ -71,7 +71,7 @@ def pin_results_of_open_ranges(state: SessionState, home_dir: str) -> None:
     longer in sight, and a session may end without the word that closes its range.
     """
     _pin_each_silently(
-        home_dir, pins.match_directives_to_results(_read_directives_and_results(state)).gathered
+        home_dir, pins.match_directives_to_results(_read_waiting_pins_file(state)).gathered
     )
 
 
@@ -87,7 +87,7 @@ def _key_of_result_or_store_it(text: str, sessions: set[str | None], turn: Turn)
         return _key_in_recall_header(text, home_dir)
     reference = stub.first_reference_in(text[:1_000]) if "sha256:" in text[:1_000] else None
     if reference:
-        storing = contents.sessions_by_key(home_dir).get(reference.key, {})
+        storing = contents.puts_by_key_and_session(home_dir).get(reference.key, {})
         if not sessions.isdisjoint(storing):
             return reference.key
     content = text.encode("utf-8", "surrogatepass")
@@ -113,25 +113,25 @@ def _key_in_recall_header(text: str, home_dir: str) -> str | None:
 
 
 def _note_directive_and_tell(directive: pins.Directive, state: SessionState, home_dir: str) -> str:
-    _append_to_noted_directives(state, directive._asdict())
+    _append_to_waiting_pins(state, directive._asdict())
     if directive.kind == pins.END:
-        pinned = _pin_what_directives_want_and_count(state, home_dir)
+        pinned = _pin_noted_results_and_count(state, home_dir)
         return f"brimline: pinned {pinned} large results of the range."
     if directive.kind == pins.NEXT:
         return f"brimline: the next large result will be pinned ({directive.level})."
     return f"brimline: large results are pinned ({directive.level}) once you write brim:pin end."
 
 
-def _pin_what_directives_want_and_count(state: SessionState, home_dir: str) -> int:
+def _pin_noted_results_and_count(state: SessionState, home_dir: str) -> int:
     """Pin what the noted directives mean by now; returns how many results that are."""
-    resolved = pins.match_directives_to_results(_read_directives_and_results(state))
+    resolved = pins.match_directives_to_results(_read_waiting_pins_file(state))
     _pin_each_silently(home_dir, resolved.wanted)
     if not resolved.waits:
         io.remove(f"{state.folder}/{PINS_WAIT}")
     return len(resolved.wanted)
 
 
-def _read_directives_and_results(state: SessionState) -> list[pins.Directive | pins.Result]:
+def _read_waiting_pins_file(state: SessionState) -> list[pins.Directive | pins.Result]:
     raw = io.read_file(f"{state.folder}/{PINS_WAIT}").decode("utf-8", "replace")
     notes = [note for line in raw.split("\n") for note in json.parse_all_on_line(line)]
     return [pins.Result(note["key"]) if "key" in note else pins.Directive(**note) for note in notes]
@@ -139,19 +139,19 @@ def _read_directives_and_results(state: SessionState) -> list[pins.Directive | p
 
 def _pin_each_silently(home_dir: str, wanted: dict[str, pins.Directive]) -> None:
     for key, directive in wanted.items():
-        _pin_and_say_what_was_done(home_dir, key, directive)
+        _pin_key_and_tell(home_dir, key, directive)
 
 
-def _pin_and_say_what_was_done(home_dir: str, key: str, directive: pins.Directive) -> str:
+def _pin_key_and_tell(home_dir: str, key: str, directive: pins.Directive) -> str:
     held = pins.pin_level_of(home_dir, layout.digest_of_key(key))
     if directive.level != pins.NONE and pins.level_rank(held) > pins.level_rank(directive.level):
-        return f"brimline: {layout.short_key(key)} stays pinned ({held}); /brim:unpin lets it go."
+        return f"brimline: {layout.shorten_key(key)} stays pinned ({held}); /brim:unpin lets it go."
     try:
         pins.pin(home_dir, key, directive.level, directive.reason)
     except StoreError as error:
         return f"brimline: {error}"
-    return f"brimline: pinned {layout.short_key(key)} ({directive.level})."
+    return f"brimline: pinned {layout.shorten_key(key)} ({directive.level})."
 
 
-def _append_to_noted_directives(state: SessionState, line: dict[str, Any]) -> None:
+def _append_to_waiting_pins(state: SessionState, line: dict[str, Any]) -> None:
     io.append_line(f"{state.folder}/{PINS_WAIT}", json.dumps(line))

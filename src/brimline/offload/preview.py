@@ -86,7 +86,7 @@ def make_preview(case: Case, subject: str) -> str:
 
 def reference_with_preview_text(stored: stub.Stub, note: str, shown: str, rest: str) -> str:
     """Return what stands in for a result: what it was, its preview, how to get the rest."""
-    parts = [f"{stub.build_reference(stored)} Preview, not the whole:", note, shown, rest]
+    parts = [f"{stub.build_reference_head(stored)} Preview, not the whole:", note, shown, rest]
     text = "\n".join(part for part in parts if part)
     return text.encode("utf-8", "replace").decode()  # half of a surrogate pair cannot be sent
 
@@ -148,7 +148,7 @@ def _pick_lines_give_names(
             break
     shown = "\n".join([subject, *source.picks.values()])
     named = names.find_names_not_shown(source.unseen.items(), shown)
-    named = named if share else _add_lines_give_names(source, named)
+    named = named if share else _add_lines_give_names_left(source, named)
     return names.choose_names_that_fit(named, source.left)
 
 
@@ -171,7 +171,7 @@ def _pick_alarms_into_excerpt(source: Excerpt, limit: int) -> None:
             break
 
 
-def _add_lines_give_names(source: Excerpt, named: list[names.Name]) -> list[names.Name]:
+def _add_lines_give_names_left(source: Excerpt, named: list[names.Name]) -> list[names.Name]:
     """Use room that better names leave for more lines, from both ends; the names that are left."""
     named = [name for name in named if name.rank < names.WORD]
     reserved = sum(len(name.text) + 1 for name in named if name.rank <= names.PATH)

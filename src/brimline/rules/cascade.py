@@ -136,10 +136,10 @@ def gather_instruction_files(
     walk = _Walk(os.path.realpath(project_dir), active_path, folders is not None, most_characters)
     walk.add_organisation_files(organisation_file)
     walk.add_user_files()
-    for parent in _parent_folders(walk.project):
+    for parent in _folders_above(walk.project):
         walk.add_folder(parent, PARENT)
     walk.add_folder(walk.project, PROJECT)
-    way = _parent_folders(f"{walk.active}/x")
+    way = _folders_above(f"{walk.active}/x")
     inside = {each for each in way if is_within(each, walk.project) and os.path.isdir(each)}
     for each in sorted({*inside, *(folders or ())} - {walk.project}):
         walk.add_folder(each, CHILD)
@@ -183,7 +183,7 @@ class _Walk:
         self.home = resolved_home()
         self.sources: list[Source] = []
         self.problems: list[Problem] = []
-        around = [project, *reversed(_parent_folders(project))]
+        around = [project, *reversed(_folders_above(project))]
         self.top = next((each for each in around if os.path.lexists(f"{each}/.git")), project)
         self.boundary = project if is_within(self.home, self.top) else self.top
         self._seen: set[str] = set()
@@ -398,7 +398,7 @@ def _items_of_leading_list(rows: list[str]) -> list[str]:
     return [row.strip()[1:].partition(" #")[0] for row in below if row.lstrip()[0] == "-"]
 
 
-def _parent_folders(folder: str) -> list[str]:
+def _folders_above(folder: str) -> list[str]:
     """The folders above one, outermost first, without the root of the file system."""
     return [str(each) for each in reversed(Path(folder).parents)][1:]
 

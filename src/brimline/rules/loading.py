@@ -77,7 +77,7 @@ def _file_documents(sources: Sequence[Source], estimate: Estimate) -> list[dict[
         same = first.setdefault(source.digest, source.path) if speaks else source.path
         added = source.client == NEVER and marked.is_in_every_session(source)
         files.append(
-            output.attr_dict(source, "path level why client client_note patterns imported_by")
+            output.pick_attrs(source, "path level why client client_note patterns imported_by")
             | {
                 "client_note": source.client_note or (_BY_US if added else ""),
                 "survives_compaction": marked.is_in_every_session(source),

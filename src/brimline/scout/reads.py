@@ -95,23 +95,23 @@ class _Scene:
         values = {key: value for key, value in tool_input.items() if isinstance(value, str)}
         path, pattern = values.get("path", ""), values.get("pattern", "")
         if tool_name == "Read" and values.get("file_path"):
-            yield from self.find_ignored_paths(values["file_path"])
+            yield from self.find_ignored_in_path(values["file_path"])
         elif tool_name == "Grep":
             yield from self._find_ignored_in_search(path, values.get("glob", "")[:_LONGEST_PATH])
         elif tool_name == "Glob" and pattern:
-            yield from self.find_ignored_paths(pattern, path)
+            yield from self.find_ignored_in_path(pattern, path)
             yield from self._find_broad_glob(pattern, path)
         elif tool_name == "Bash":
             yield from self._find_ignored_in_command_line(values.get("command", ""))
 
     def _find_ignored_in_search(self, path: str, globs: str) -> Iterator[Finding]:
         """Find it in a search, by its folder or its globs."""
-        yield from self.find_ignored_paths(path or ".")
+        yield from self.find_ignored_in_path(path or ".")
         for glob in globs.split() if "{" in globs else globs.replace(",", " ").split():
             if not glob.startswith("!"):
-                yield from self.find_ignored_paths(glob, path)
+                yield from self.find_ignored_in_path(glob, path)
 
-    def find_ignored_paths(self, path: str, base: str = "") -> Iterator[Finding]:
+    def find_ignored_in_path(self, path: str, base: str = "") -> Iterator[Finding]:
         """The first of a path's brace alternatives that a pattern names."""
         whole = self._absolute_path(path[:_LONGEST_PATH], base[:_LONGEST_PATH])
         for choice in patterns.expand_braces(whole):
@@ -138,13 +138,13 @@ class _Scene:
                 goes_to = operands[0] if operands else "~"
                 # Going there to build is no read.
                 if all(later.program in _IDLE for later in commands[at + 1 :]):
-                    yield from self.find_ignored_paths(goes_to)
+                    yield from self.find_ignored_in_path(goes_to)
                 self.cwd = self._absolute_path(goes_to)
             elif command.program in _READERS:
                 if not operands and command.program in _LISTS:
                     operands = ["."]
                 for operand in operands:
-                    yield from self.find_ignored_paths(operand)
+                    yield from self.find_ignored_in_path(operand)
 
     def _find_broad_glob(self, pattern: str, base: str) -> Iterator[Finding]:
         """Find a glob that takes everything, or all of a kind, from the project's root down."""

@@ -253,7 +253,7 @@ def _words_around_match(marked: str) -> str:
     return " ".join(before.split()[-8:] + after.replace("\1", "").split()[:16])
 
 
-def used_bytes_of_database(connection: sqlite3.Connection) -> int:
+def bytes_of_used_pages(connection: sqlite3.Connection) -> int:
     """How much of the file is in use."""
     names = ("page_count", "freelist_count", "page_size")
     pages, free, size = (connection.execute(f"PRAGMA {n}").fetchone()[0] for n in names)

@@ -50,7 +50,7 @@ def _output_row(hit: Hit, terms: list[str]) -> dict[str, Any]:
     return {
         "key": layout.PREFIX + hit.document.ref,
         "lines": [output.one_line(part, 2 * _HIT_CHARACTERS) for part in fitting or [hit.snippet]],
-        **output.attr_dict(hit.document, "title project session at"),
+        **output.pick_attrs(hit.document, "title project session at"),
     }
 
 

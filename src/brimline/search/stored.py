@@ -258,7 +258,7 @@ def _index_batch(connection: sqlite3.Connection, home_dir: str, batch: list[Docu
     gone = [one.ref for one in batch if not os.path.lexists(layout.stored_path(home_dir, one.ref))]
     if gone:
         documents.erase_documents(connection, SOURCE, gone)
-    if batch and documents.used_bytes_of_database(connection) > LARGEST_BYTES:
+    if batch and documents.bytes_of_used_pages(connection) > LARGEST_BYTES:
         oldest = connection.execute(
             "SELECT source, ref, project, session, at, title, '', ? FROM documents "
             "WHERE source = ? AND text > '' ORDER BY at LIMIT ?",

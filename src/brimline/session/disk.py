@@ -94,7 +94,7 @@ def hold_session_lock(session: str) -> Iterator[None]:
     for _ in range(100):
         descriptor = os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "r+b", buffering=0) as file:
-            _lock_open_file(descriptor, session)
+            _lock_or_raise(descriptor, session)
             # The owner before us may have removed the file that we just opened.
             if inode_and_size(name)[0] != os.fstat(descriptor).st_ino:
                 continue
@@ -109,7 +109,7 @@ def hold_session_lock(session: str) -> Iterator[None]:
     raise BusyError(f"{session} is being rewritten by other brimline commands: try again later")
 
 
-def _lock_open_file(descriptor: int, session: str) -> None:
+def _lock_or_raise(descriptor: int, session: str) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except (BlockingIOError, PermissionError):

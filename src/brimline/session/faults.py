@@ -363,7 +363,7 @@ class Finder:
             detail = "`brimline session restore --before-compaction` takes the session back"
             self._add_fault(CUT_OFF, boundary.place, detail)
         elif self.links.leads_back:
-            self._add_fault_undone_by_resume(boundary)
+            self._add_undone_compaction_fault(boundary)
 
     def _is_compaction_cut_off(self) -> bool:
         """Whether the last result before the compaction is not behind it, not even as a line."""
@@ -371,7 +371,7 @@ class Finder:
         last = next((row.results for row in before if row.results), None)
         return last is not None and self._results_since.isdisjoint(last)
 
-    def _add_fault_undone_by_resume(self, boundary: _Row) -> None:
+    def _add_undone_compaction_fault(self, boundary: _Row) -> None:
         """A compaction by handle: its boundary has to name the rows that it kept."""
         kept = [row.uuid for row in self._rows[boundary.number + 1 :] if row.thread == _MAIN]
         mend = Mend(ANCHOR, calls=tuple(kept)) if boundary.is_exact else None
@@ -427,10 +427,7 @@ class Finder:
 
     def _row_in_place_of_parent(self, lost: _Row) -> _Row | None:
         """The row that takes the place of a missing parent."""
-        before = [
-            lost.certain,
-            *[_early_child_or_self(row, lost.before) for row in lost.before],
-        ]
+        before = [lost.certain, *[_early_child_or_self(row, lost.before) for row in lost.before]]
         has_early = CHILD_FIRST in self._found.notes  # then it may be below the lost one
         fits = (row for row in before if row and not (has_early and lost in _row_and_parents(row)))
         return next(fits, None)

@@ -23,6 +23,6 @@ def tidy(turn: Turn, until: float) -> None:
 
     folder = turn.event.transcript.rpartition("/")[0]
     if folder:
-        recovery.finish_rewrites(folder, most_bytes=_MOST_MERGED_BYTES)
+        recovery.finish_rewrites_at_path(folder, most_bytes=_MOST_MERGED_BYTES)
     if os.path.isdir(f"{turn.home}/backups/purges") and time.monotonic() < until:
         restore.forget_notes_of_gone_sessions(turn.home, time.time() - _KEEP_S)

@@ -34,7 +34,7 @@ def document(transcripts: list[str], progress: Progress) -> dict[str, Any]:
         "sessions": len(found),
         "injected_tokens": tokens.total(),
         "injections": [
-            {**output.attr_dict(source, "by name ours"), "times": times[source], "tokens": count}
+            {**output.pick_attrs(source, "by name ours"), "times": times[source], "tokens": count}
             for source, count in tokens.most_common()
         ],
     }

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from brimline.gauge.composition import Composition, Injections
 from brimline.gauge.context import Context, ContextReader
 from brimline.session.faults import Finder, Findings
-from brimline.session.survey import calls_in_reply, encode_row
+from brimline.session.survey import calls_in_reply, row_bytes
 from brimline.transcript import find, read, row
 from brimline.transcript.compactions import LOADED_WHOLE_BYTES, Scan
 
@@ -91,7 +91,7 @@ def inspect(path: str, progress: Progress = None) -> Inspection:
     Raises:
         OSError: it cannot be read.
     """
-    found = inspect_lines(read.lines_of_file(path, progress))
+    found = inspect_given_lines(read.lines_of_file(path, progress))
     found.session_id = found.session_id or find.session_id_of(path)
     return found
 
@@ -110,7 +110,7 @@ def tally_injections(path: str, progress: Progress = None) -> Injections:
     return found
 
 
-def inspect_lines(lines: Iterable[Line]) -> Inspection:
+def inspect_given_lines(lines: Iterable[Line]) -> Inspection:
     """Look at the lines of a session."""
     inspector = _Inspector()
     for line in lines:
@@ -183,7 +183,7 @@ class _ResultReader:
         for call in calls_in_reply(value):
             self._calls[call.id] = call._replace(subject=call.subject[:_SOURCE_CHARACTERS])
         sizes: Counter[str] = Counter()
-        for call_id, _, text in row.result_texts_with_places_in_row(value):
+        for call_id, _, text in row.result_block_texts_at_paths(value):
             sizes[call_id] += len(text.encode("utf-8", "surrogatepass"))
         for call_id, size_bytes in sizes.items():
             origin = self._calls.pop(call_id, None)
@@ -243,6 +243,6 @@ def _count_encoded_bytes(value: Any) -> int:
     if value is None:
         return 0
     try:
-        return len(encode_row(value))
+        return len(row_bytes(value))
     except RecursionError:  # it was nested just deep enough to be read
         return 0

@@ -42,7 +42,7 @@ def put_back_into_store(home_dir: str, text: str) -> bool:
     if _was_deleted_by_user(home_dir, key):
         return False
     until = time.monotonic() + _LOOK_S
-    mark = layout.short_key(key).encode()
+    mark = layout.shorten_key(key).encode()
     for path in find.all_transcripts():
         if time.monotonic() > until:
             return False
@@ -77,7 +77,7 @@ def _find_and_store(home_dir: str, path: str, digits: str) -> bool:
         texts = [(result.call_id, result.text) for result in row.main_thread_results(fields)]
         for call in row.any_thread_calls(fields):
             calls[call.id] = call
-            texts.append((call.id, cold.stored_input_text(call.arguments)))
+            texts.append((call.id, cold.readable_input_text(call.arguments)))
         for call_id, text in texts:
             data = text.encode("utf-8", "surrogatepass")
             if put.sha256(data).startswith(digits):

@@ -21,7 +21,7 @@ from brimline.session import disk
 from brimline.session.disk import BLOCK_BYTES, RewriteError
 from brimline.session.restore import write_note
 from brimline.session.rewrite import Order, rewrite
-from brimline.session.survey import COPY, PROGRESS_ROW, TEXT, encode_row, line_checksum, take_survey
+from brimline.session.survey import COPY, PROGRESS_ROW, TEXT, line_checksum, row_bytes, take_survey
 from brimline.session.swap import changed_meanwhile_error
 from brimline.store import contents, layout, pins, put, stub
 from brimline.store.pins import NONE
@@ -153,7 +153,7 @@ def make_purge_plan(survey: Survey, options: Options, pinned_digests: Collection
             plan.kept[reason] += 1
         if strategy in options.strategies and not reason:
             item.strategy = strategy
-            _add_removal_to_plan(plan, item)
+            _add_item_to_plan(plan, item)
     if models.lookup_model(survey.model).binds_thinking:
         plan.lost_thoughts = _thoughts_purge_would_lose(plan)
     return plan
@@ -227,7 +227,7 @@ def _ids_of_cold_calls(survey: Survey, options: Options) -> set[str]:
     return {call.id for call in cold.select_cold_result_calls(calls, kept, options.threshold_bytes)}
 
 
-def _add_removal_to_plan(plan: Plan, item: Item) -> None:
+def _add_item_to_plan(plan: Plan, item: Item) -> None:
     """Note that something goes."""
     saving = plan.savings[item.strategy]
     if item.kind == TEXT:
@@ -317,13 +317,13 @@ class _PurgedCopy:
             if edits := plan.changes.get(mark):
                 raw = self._edit_line(raw, edits)
             if mark == last:
-                new.write(self._line_with_thinking_loss_row(raw))
+                new.write(self._thinking_notice_then_line(raw))
             elif edits:
                 new.write(raw)
             self._progress(mark.length)
         self._copy_range_unchanged(old, at, length, new)
 
-    def _line_with_thinking_loss_row(self, raw: bytes) -> bytes:
+    def _thinking_notice_then_line(self, raw: bytes) -> bytes:
         """The last line, behind the client's own row for thinking that the service would refuse.
 
         Before the last row, as later ones hang on that one, which a restore puts back as it was.
@@ -331,8 +331,8 @@ class _PurgedCopy:
         start, end, row = Line(1, 0, raw).records[0]
         name, first = str(uuid.uuid4()), self._plan.lost_thoughts[0]
         stripped = make_strip_thinking_notice(row, name, row.get(PARENT_FIELD), first.message_id)
-        moved = raw[:start] + encode_row(row | {PARENT_FIELD: name}) + raw[end:]
-        return encode_row(stripped) + b"\n" + moved
+        moved = raw[:start] + row_bytes(row | {PARENT_FIELD: name}) + raw[end:]
+        return row_bytes(stripped) + b"\n" + moved
 
     def _copy_range_unchanged(self, old: BinaryIO, start: int, end: int, new: BinaryIO) -> None:
         for block in disk.read_blocks(old.fileno(), start, end):
@@ -349,7 +349,7 @@ class _PurgedCopy:
                 del row[COPY_FIELD]
             else:
                 self._store_text_and_put_line(row, item)
-        return raw[:start] + encode_row(row) + raw[end:]
+        return raw[:start] + row_bytes(row) + raw[end:]
 
     def _store_text_and_put_line(self, row: dict[str, Any], item: Item) -> None:
         """Put a reference in the place of a text, which goes into the store."""

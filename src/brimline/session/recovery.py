@@ -38,7 +38,7 @@ class Recovered(NamedTuple):
     problem: str | None = None
 
 
-def finish_rewrites(target: str, *, most_bytes: float = math.inf) -> list[Recovered]:
+def finish_rewrites_at_path(target: str, *, most_bytes: float = math.inf) -> list[Recovered]:
     """Finish interrupted rewrites of a session, or of every session in a folder.
 
     Sessions that another command is rewriting right now are left to it, and those larger than

@@ -15,9 +15,9 @@ from brimline.session.disk import RewriteError
 from brimline.session.faults import Findings, Mend, Place
 from brimline.session.restore import write_note
 from brimline.session.rewrite import Order, rewrite
-from brimline.session.survey import encode_row
+from brimline.session.survey import row_bytes
 from brimline.store import put
-from brimline.store.stub import Stub, build_reference
+from brimline.store.stub import Stub, build_reference_head
 from brimline.transcript import read, row
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ class _MendedCopy:
             lead = b"" if index else lead
             answers = waiting.pop(place, [])
             self._added += len(answers)
-            parts += [lead + (data if value == record.value else encode_row(value)), *answers]
+            parts += [lead + (data if value == record.value else row_bytes(value)), *answers]
             at = record.end
         rest = line.raw[at:]
         if rest.strip():
@@ -167,11 +167,11 @@ class _MendedCopy:
         for index, block in row.numbered_blocks(value, "tool_result"):
             if block.get("tool_use_id") in mend.calls:
                 told = block.get("content")
-                text = told if isinstance(told, str) else encode_row(told).decode()
+                text = told if isinstance(told, str) else row_bytes(told).decode()
                 data = text.encode("utf-8", "surrogatepass")
                 key = put.put(self._home_dir, data, _META)
                 self._keys.append(key)
-                stub = build_reference(Stub(key, len(data), put.count_lines(data)))
+                stub = build_reference_head(Stub(key, len(data), put.count_lines(data)))
                 content[index] = {"type": "text", "text": ORPHAN_RESULT.format(stub=stub)}
         return content
 
@@ -209,4 +209,4 @@ def _mends_by_line_and_row(findings: Findings) -> dict[int, dict[int, list[Mend]
 def _encoded_answer_row(value: dict[str, Any], calls: tuple[str, ...]) -> bytes:
     """A row that answers calls of which no result is known, as the client would write it."""
     name = faults.uuid_of_made_answer(row.uuid_of(value) or "")
-    return encode_row(row.make_failed_tool_results_row(value, calls, MISSING_RESULT, name))
+    return row_bytes(row.make_failed_tool_results_row(value, calls, MISSING_RESULT, name))

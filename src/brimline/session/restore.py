@@ -111,7 +111,7 @@ class Note(NamedTuple):
         """The stored content that the session may refer to since."""
         return {key.decode() for key in _KEY.findall(io.read_file(self.file))}
 
-    def existing_session_files(self) -> list[str]:
+    def find_session_files(self) -> list[str]:
         """Where its session is: where it was, and wherever the client has one of that name."""
         projects = f"{glob.escape(paths.client_config_dir())}/projects"
         name = glob.escape(os.path.basename(self.path))
@@ -185,7 +185,7 @@ def forget_notes_of_gone_sessions(home_dir: str, oldest: float) -> None:
     """Forget rewrites from before a time whose session is nowhere any more."""
     for session in sessions_with_notes(home_dir):
         for note in read_notes_and_problems(home_dir, session)[0]:
-            if note.at < oldest and not note.existing_session_files():
+            if note.at < oldest and not note.find_session_files():
                 remove_note(note)
 
 
@@ -241,7 +241,7 @@ class Restoration:
     pieces: list[Piece] = field(default_factory=list)
 
 
-def plan_restore(path: str, home_dir: str, progress: Progress = None) -> Restoration:
+def plan_full_restore(path: str, home_dir: str, progress: Progress = None) -> Restoration:
     """Find out which rewrites of a session can be undone; changes nothing.
 
     Raises:
@@ -347,7 +347,7 @@ def restore(
 
     def make_new(_old: BinaryIO, length: int, new: BinaryIO) -> None:
         # Under the lock: what was planned has to hold still.
-        if plan_restore(found.path, found.home_dir).pieces[:-1] != found.pieces[:-1]:
+        if plan_full_restore(found.path, found.home_dir).pieces[:-1] != found.pieces[:-1]:
             raise RewriteError(f"{found.path} was rewritten meanwhile: nothing was changed")
         last = b"\n"
         *backed_up, rest = found.pieces
@@ -389,12 +389,12 @@ def _line_telling_client_to_drop_thinking(found: Restoration, length: int) -> by
     turns = b"".join(
         _yield_first_bytes_of_pieces(since, sum(piece.end - piece.start for piece in since))
     )
-    from brimline.session.survey import encode_row, take_survey
+    from brimline.session.survey import row_bytes, take_survey
 
     survey = take_survey(BytesIO(turns), len(turns), None)
     if not survey.sent.thoughts:
         return b""
     first = survey.sent.thoughts[0].message_id
     last, name = survey.last_row, str(uuid.uuid4())
-    line = encode_row(make_strip_thinking_notice(last, name, uuid_of(last), first)) + b"\n"
+    line = row_bytes(make_strip_thinking_notice(last, name, uuid_of(last), first)) + b"\n"
     return line if turns.endswith(b"\n") else b"\n" + line

@@ -109,7 +109,7 @@ def _failed_after_swap_error(order: Order, error: BaseException) -> RewrittenErr
 def _copy_and_swap(order: Order, chain: Chain) -> Rewritten:
     _require_rewritable(order, chain)
     length = _snapshot_length(chain.descriptor, order.quiet_s)
-    with Draft(disk.path_beside(order.path, "backup")) as backup, chain.open_empty_draft() as new:
+    with Draft(disk.path_beside(order.path, "backup")) as backup, chain.create_draft() as new:
         disk.copy_and_count_lines(chain.descriptor, 0, length, backup)
         with (
             open(order.path, "rb", buffering=disk.BLOCK_BYTES) as source,

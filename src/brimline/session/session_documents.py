@@ -49,11 +49,11 @@ def inspection_document(path: str, home_dir: str, progress: Progress = None) -> 
     return {
         "session_id": report.session_id,
         "transcript": os.path.abspath(path),
-        **output.attr_dict(report, "size_bytes last_at turns"),
+        **output.pick_attrs(report, "size_bytes last_at turns"),
         "requests": len(report.occupancies),
         "compactions": len(report.compactions),
         "peak_tokens": max(report.occupancies, default=None),
-        **output.attr_dict(report, "lines first_at"),
+        **output.pick_attrs(report, "lines first_at"),
         "models": dict(report.models.most_common()),
         "records": dict(report.types.most_common()),
         "occupancy_tokens": report.occupancies,
@@ -75,7 +75,7 @@ def inspection_document(path: str, home_dir: str, progress: Progress = None) -> 
         ],
         "largest_results": [
             {"bytes": result.size_bytes}
-            | output.attr_dict(result, "tool source request in_context moved_out")
+            | output.pick_attrs(result, "tool source request in_context moved_out")
             for result in report.largest
         ],
         **_faults_and_notes_document(report.findings),
@@ -123,12 +123,12 @@ def purge_plan_document(path: str, planned: Plan) -> dict[str, Any]:
         "path": path,
         "session": find.session_id_of(path),
         "bytes": survey.length,
-        **output.attr_dict(survey, "lines requests occupancy_tokens"),
-        **output.attr_dict(planned.options, "threshold_bytes keep_requests"),
+        **output.pick_attrs(survey, "lines requests occupancy_tokens"),
+        **output.pick_attrs(planned.options, "threshold_bytes keep_requests"),
         "disk_bytes_saved": planned.saved_disk_bytes,
         "context_tokens_saved_estimated": planned.saved_context_tokens,
         "strategies": {
-            name: output.attr_dict(saving, "items disk_bytes context_items")
+            name: output.pick_attrs(saving, "items disk_bytes context_items")
             | {"context_tokens_estimated": planned.tokens_saved_by(name)}
             for name, saving in planned.savings.items()
         },
@@ -176,7 +176,7 @@ def backup_list_document(copies: list[Backup]) -> dict[str, Any]:
     """Backups, and what they come to."""
     return {
         "backups": [
-            output.attr_dict(backup, "path session size_bytes")
+            output.pick_attrs(backup, "path session size_bytes")
             | {"made_at": clock.format_utc(backup.made_at)}
             for backup in copies
         ],

@@ -34,7 +34,7 @@ _ROOM = 120
 def inspection_text(document: dict[str, Any]) -> str:
     """One session in full."""
     lines = [f"Session {document['session_id']}", output.name_value_text(_overview_rows(document))]
-    lines += _context_lines(document["context"]) + _disk_lines(document)
+    lines += _context_lines(document["context"]) + _disk_by_kind_lines(document)
     lines += [*_largest_result_lines(document), "", *_soundness_lines(document)]
     return "\n".join(lines)
 
@@ -98,7 +98,7 @@ def _resume_size_text(document: dict[str, Any]) -> str:
     return told
 
 
-def _disk_lines(document: dict[str, Any]) -> list[str]:
+def _disk_by_kind_lines(document: dict[str, Any]) -> list[str]:
     entries = document["disk_bytes"]
     sent = sum(entry["bytes"] for entry in entries if entry["reaches_the_model"])
     title = (
@@ -205,7 +205,7 @@ def purge_plan_text(document: dict[str, Any]) -> str:
     return "\n".join(told)
 
 
-def purge_preview_text(document: dict[str, Any], command: list[str]) -> str:
+def purge_dry_run_text(document: dict[str, Any], command: list[str]) -> str:
     """What a purge would do, and the command that does it."""
     reason, how = in_use.why_in_use(document["path"]), "Nothing was changed. To do it:"
     if reason is not None:

@@ -262,7 +262,7 @@ class _Surveyor:
         if not ids:
             self._note_pin_directive(words.users_prompt_unless_command(value))
             return
-        for located in row.result_texts_with_places_in_row(value):
+        for located in row.result_block_texts_at_paths(value):
             self._note_result(value, located, mark)
         for result in row.main_thread_results(value):
             self._note_how_call_ended(result)
@@ -277,7 +277,7 @@ class _Surveyor:
         for calls in [held.calls for held in self._held if result.call_id in held.calls]:
             call, text = calls[result.call_id], result.text
             marks = {"is_error": result.is_error, "is_marked": result.is_marked}
-            is_users = words.may_result_hold_users_words(call.tool, text, **marks)
+            is_users = words.may_be_users_words(call.tool, text, **marks)
             calls[call.id] = call._replace(
                 characters=len(text), is_error=result.is_error, is_users=is_users
             )
@@ -310,7 +310,7 @@ class _Surveyor:
         """Note the client's own copy of a result; it takes what the rest of the line does not."""
         if call.tool.startswith(_KEPT_COPIES):
             return
-        rest = encode_row({name: value[name] for name in value if name != row.COPY_FIELD})
+        rest = row_bytes({name: value[name] for name in value if name != row.COPY_FIELD})
         size_bytes = len(raw) - 1 - len(rest)
         if size_bytes < SMALLEST_COPY_BYTES:
             return
@@ -318,7 +318,7 @@ class _Surveyor:
         self.found.items.append(Item(COPY, mark, request, row.uuid_of(value), size_bytes, call))
 
 
-def encode_row(value: Any) -> bytes:
+def row_bytes(value: Any) -> bytes:
     """A row as the client writes it; half characters are escaped, as it does too."""
     try:
         return _encode(value).encode()

@@ -135,7 +135,7 @@ class Chain:
         if ends == [old.carried for old in self.state.olds]:
             return False
         at, olds = 0, []
-        with self.open_empty_draft() as new:
+        with self.create_draft() as new:
             for old, end in zip(self.state.olds, ends, strict=True):
                 disk.copy_and_count_lines(self.descriptor, at, old.place, new)
                 former = self.former_descriptor(old)
@@ -154,7 +154,7 @@ class Chain:
         size = max(disk.file_size(descriptor), old.carried)
         return size if takes_torn else disk.last_line_end_offset(descriptor, old.carried, size)
 
-    def open_empty_draft(self) -> Draft:
+    def create_draft(self) -> Draft:
         """A new file for the session."""
         return Draft(disk.path_beside(self.session, "new"))
 

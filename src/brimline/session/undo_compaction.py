@@ -39,7 +39,7 @@ class Undoing(NamedTuple):
     second: str
 
 
-def plan_undo(path: str, home_dir: str, progress: Progress = None) -> Undoing:
+def plan_undo_of_cold(path: str, home_dir: str, progress: Progress = None) -> Undoing:
     """Find the last compaction without a model; changes nothing.
 
     Raises:
@@ -48,7 +48,7 @@ def plan_undo(path: str, home_dir: str, progress: Progress = None) -> Undoing:
     """
     session = os.path.realpath(path)
     length = os.path.getsize(session)
-    boundaries, links = _find_boundaries(session, progress)
+    boundaries, links = _find_cold_boundaries(session, progress)
     if not boundaries:
         raise RewriteError(f"{session} has no compaction without a model: nothing to go back to")
     boundary, at, has_rows = boundaries[-1]
@@ -67,7 +67,9 @@ def plan_undo(path: str, home_dir: str, progress: Progress = None) -> Undoing:
     return Undoing(session, home_dir, boundary, start, length, at, second)
 
 
-def _find_boundaries(session: str, progress: Progress) -> tuple[list[tuple[int, str, bool]], Links]:
+def _find_cold_boundaries(
+    session: str, progress: Progress
+) -> tuple[list[tuple[int, str, bool]], Links]:
     """The compactions without a summary, and what leads back before the last one.
 
     Of each where it begins, when it was, and whether messages stand before it.
@@ -109,7 +111,7 @@ def cut_before_compaction(found: Undoing, *, quiet_s: float = 1.0) -> Rewritten:
 
     def make_new(old: BinaryIO, length: int, new: BinaryIO) -> None:
         # Under the lock: what was planned has to hold still.
-        if plan_undo(found.path, found.home_dir) != found or length != found.length:
+        if plan_undo_of_cold(found.path, found.home_dir) != found or length != found.length:
             raise RewriteError(f"{found.path} was changed meanwhile: nothing was changed")
         new.writelines(disk.read_blocks(old.fileno(), 0, found.boundary))
 

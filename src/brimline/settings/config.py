@@ -66,7 +66,7 @@ def _fill_from_preset(config: Config, *, environment: bool) -> None:
         config.sources[key] = f"preset {name}"
     if environment:
         before = dict(config.values)
-        presets.apply_preset_variables(config.values, presets.preset_or_default(name), io.env)
+        presets.apply_preset_environment(config.values, presets.preset_or_default(name), io.env)
         changed = [key for key, value in config.values.items() if before[key] != value]
         config.sources |= dict.fromkeys(changed, "environment (the preset's own variables)")
 
@@ -81,7 +81,7 @@ def build_live_policy(home_dir: str, project_dir: str) -> policy.Policy:
     return live
 
 
-def user_models(home_dir: str) -> list[dict[str, Any]]:
+def user_model_rows(home_dir: str) -> list[dict[str, Any]]:
     """The rows that the user adds to the table of models."""
     return load(home_dir, home_dir, environment=False).models
 
@@ -98,7 +98,7 @@ def find_setting(key: str) -> Setting:
     return BY_KEY[key]
 
 
-def change_setting(path: str, key: str, raw: str, *, project: bool) -> Any:
+def write_setting(path: str, key: str, raw: str, *, project: bool) -> Any:
     """Write one setting into a file, keeping its comments and layout; returns the value written.
 
     Raises:

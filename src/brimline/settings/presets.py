@@ -64,7 +64,7 @@ def fill_by_preset(
     return {key for key in chosen if key not in explicit}
 
 
-def apply_preset_variables(
+def apply_preset_environment(
     values: dict[str, Any], preset: dict[str, Any], read: Callable[[str], str | None]
 ) -> None:
     """Let the variables of a preset's source change settings; malformed ones change nothing."""

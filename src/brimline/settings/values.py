@@ -131,7 +131,9 @@ def check_and_complete_model(entry: Any) -> dict[str, Any]:
             raise ValueError(f"cannot have {key} = {value!r}")
     versions = entry.get("versions", [])
     taken_for = models.lookup_model(" ".join([*entry["families"][:1], *versions[:1]])).row
-    return models.UNKNOWN | taken_for | entry | {"versions": list(map(models.version_of, versions))}
+    return (
+        models.UNKNOWN | taken_for | entry | {"versions": list(map(models.version_text, versions))}
+    )
 
 
 def _fits_model_field(key: str, value: Any) -> bool:
@@ -139,7 +141,7 @@ def _fits_model_field(key: str, value: Any) -> bool:
     if key == "families":
         return _are_texts(value)
     if key == "versions":
-        return _are_texts(value) and all(map(models.version_of, value))
+        return _are_texts(value) and all(map(models.version_text, value))
     if key.startswith("prices"):
         return isinstance(value, dict) and _are_prices(value, is_above=key == "prices_above")
     if key in ("binds_thinking", "generation"):

@@ -111,7 +111,7 @@ def _answer_all_history(turn: Turn, arguments: str, _watch: Watch) -> str:
         turn.home, lookback.transcripts_of_one_or_all(None), until=until
     )
     document = lookback.document(turn.home, savings.document, compactions=bool(arguments))
-    aftermath.fill_in_costs_and_losses(document, config.user_models(turn.home), until)
+    aftermath.fill_in_costs_and_losses(document, config.user_model_rows(turn.home), until)
     notes = [f"note: {note}" for note in [*notes, *document["notes"]]]
     return "\n".join([aftermath.text(document), *notes])
 
@@ -151,7 +151,7 @@ def _do_checkpoint(turn: Turn, _arguments: str, _watch: Watch) -> str:
 
     session = session_record.Place(turn.state.session_id, turn.event.transcript, turn.project)
     document = session_record.save_checkpoint(turn.home, session, turn.policy)
-    return session_record.checkpoint_path_and_unkept_text(document)
+    return session_record.saved_checkpoint_text(document)
 
 
 def _answer_purge(turn: Turn, _arguments: str, watch: Watch) -> str:
@@ -163,19 +163,19 @@ def _answer_purge(turn: Turn, _arguments: str, watch: Watch) -> str:
     if not planned.changes:
         return f"{session_text.purge_plan_text(document)}\nNothing to purge."
     document["changes"] = session_documents.documents_of_results_to_purge(planned)
-    preview = session_text.purge_preview_text(document, ["brimline", "session", "purge", path])
+    preview = session_text.purge_dry_run_text(document, ["brimline", "session", "purge", path])
     return f"{preview}\nand resume it with\n  claude --resume {turn.event.session_id}"
 
 
-def _do_pin_result(turn: Turn, arguments: str, _watch: Watch) -> str:
+def _do_pin_last_or_next(turn: Turn, arguments: str, _watch: Watch) -> str:
     first, _, rest = arguments.partition(" ")
     if first in _PIN_KINDS:
-        return pinning.obey_directive(pins.directive_from_arguments(first, rest), turn)
+        return pinning.obey_directive(pins.directive_from_slash_text(first, rest), turn)
     # A reason needs one of the words before it: a typo is not taken for one.
     if first and first.lower() not in pins.LEVELS and "=" not in first:
         kinds, levels = "|".join(_PIN_KINDS), f"{pins.SOFT}|{pins.HARD}"
         return f"Usage: /brim:pin [{kinds}] [{levels}] [reason]"
-    return pinning.obey_directive(pins.directive_from_arguments(pins.LAST, arguments), turn)
+    return pinning.obey_directive(pins.directive_from_slash_text(pins.LAST, arguments), turn)
 
 
 def _do_unpin(turn: Turn, arguments: str, _watch: Watch) -> str:
@@ -187,7 +187,7 @@ def _do_unpin(turn: Turn, arguments: str, _watch: Watch) -> str:
     else:
         key = contents.resolve_key(turn.home, arguments)
     pins.pin(turn.home, key, pins.NONE)
-    return f"brimline: {layout.short_key(key)} is no longer pinned."
+    return f"brimline: {layout.shorten_key(key)} is no longer pinned."
 
 
 def _switch_off_in_session(turn: Turn, _arguments: str, _watch: Watch) -> str:
@@ -206,7 +206,7 @@ _ANSWERS = {
     "recall": _answer_recall,
     "checkpoint": _do_checkpoint,
     "purge": _answer_purge,
-    "pin": _do_pin_result,
+    "pin": _do_pin_last_or_next,
     "unpin": _do_unpin,
     "off": _switch_off_in_session,
     "on": _switch_on_in_session,

@@ -49,7 +49,7 @@ def _cache_figures_of_session(
     saved, rewritten = figures.most_saved_and_all_rewritten(lines)
     return {
         "session_id": name,
-        **output.attr_dict(cache, "requests read_tokens written_tokens causes"),
+        **output.pick_attrs(cache, "requests read_tokens written_tokens causes"),
         "breaks": [
             {"at": clock.format_utc(each.at), "tokens": each.tokens, "cause": each.cause}
             for each in cache.breaks

@@ -294,7 +294,7 @@ def _merge_compactions(own: list[Compaction], recorded: Iterable[Recorded]) -> l
     took_place: list[Compaction] = []
     # The same session may lie in two folders; rows without an id are each their own.
     for row in {row.uuid or number: row for number, row in enumerate(recorded)}.values():
-        compaction = _compaction_near_or_new(
+        compaction = _find_or_make_compaction(
             [one for one in own if one not in took_place], row.at or 0.0
         )
         _fill_compaction_from_row(compaction, row)
@@ -303,7 +303,7 @@ def _merge_compactions(own: list[Compaction], recorded: Iterable[Recorded]) -> l
     return sorted(took_place, key=lambda compaction: compaction.begun_at)
 
 
-def _compaction_near_or_new(own: list[Compaction], at: float) -> Compaction:
+def _find_or_make_compaction(own: list[Compaction], at: float) -> Compaction:
     """The compaction that a row of this time is of; a new one where hooks were told of none."""
     near = [
         compaction

@@ -112,7 +112,7 @@ def update_changed_sessions(
         StateError: the history cannot be written.
     """
     gone = forgotten.forgotten_line_by_session(home_dir)
-    given = _group_paths_by_session(
+    given = _transcripts_by_session(
         path for path in transcripts if not forgotten.is_forgotten_file(gone, path)
     )
     lines, notes, changed = lines_by_session(home_dir), list[str](), list[Session]()
@@ -127,10 +127,10 @@ def update_changed_sessions(
     for name in sorted(spooled | given.keys(), key=last_written_ns, reverse=True):
         session = _parse_line(lines.get(name)) or Session(name)
         try:
-            is_new = _refresh_tell_if_changed(
+            is_new = _reread_tell_if_changed(
                 home_dir, session, given.get(name, []), until, progress
             )
-            if is_new and _drop_forgotten_tell_if_left(session, gone.get(name, {}).get("at", 0.0)):
+            if is_new and _trim_figures_tell_if_left(session, gone.get(name, {}).get("at", 0.0)):
                 changed.append(session)
         except TimeoutError:
             notes.append("not everything that hooks recorded is in yet: run it again")
@@ -150,7 +150,7 @@ def write_session_lines(home_dir: str, changed: list[Session], until: float) -> 
     """
     path = _history_file(home_dir)
     try:
-        with _try_to_hold_lock(home_dir, until) as is_held:
+        with _try_awhile_to_hold_lock(home_dir, until) as is_held:
             if not is_held:
                 return
             lines = lines_by_session(home_dir)
@@ -173,7 +173,7 @@ def delete_line_of_session(home_dir: str, session_id: str) -> None:
     Raises:
         OSError: the file cannot be written.
     """
-    with _try_to_hold_lock(home_dir, float("inf")):
+    with _try_awhile_to_hold_lock(home_dir, float("inf")):
         lines = lines_by_session(home_dir)
         if lines.pop(session_id, None):
             io.replace_file(_history_file(home_dir), b"".join(lines.values()))
@@ -201,11 +201,11 @@ def read_session(
     """
     lines = lines_by_session(home_dir) if lines is None else lines
     known = _parse_line(lines.get(session_id)) or Session(session_id)
-    _refresh_tell_if_changed(home_dir, known, transcripts, float("inf"), None)
+    _reread_tell_if_changed(home_dir, known, transcripts, float("inf"), None)
     return known
 
 
-def occupancies_by_recent_segment(
+def segments_of_recent_sessions(
     home_dir: str, most_requests: int = _GROWTH_REQUESTS
 ) -> list[tuple[str | None, list[int]]]:
     """How recent sessions grew: model and occupancy at each request, between compactions."""
@@ -218,7 +218,7 @@ def occupancies_by_recent_segment(
     return segments
 
 
-def _refresh_tell_if_changed(
+def _reread_tell_if_changed(
     home_dir: str, session: Session, files: list[str], until: float, progress: Progress
 ) -> bool:
     """Take in what has changed about a session; False where nothing has.
@@ -254,7 +254,7 @@ def _refresh_tell_if_changed(
     return True
 
 
-def _drop_forgotten_tell_if_left(session: Session, since: float) -> bool:
+def _trim_figures_tell_if_left(session: Session, since: float) -> bool:
     """Leave out what was forgotten; False where nothing is left of it."""
     if not since:
         return True
@@ -369,7 +369,7 @@ def _remove_files_beginning_with(folder: str, beginning: str | tuple[str, ...]) 
             io.remove(f"{folder}/{name}")
 
 
-def _group_paths_by_session(transcripts: Iterable[str]) -> dict[str, list[str]]:
+def _transcripts_by_session(transcripts: Iterable[str]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for path in sorted(transcripts):
         found.setdefault(paths.safe_session_id(find.session_id_of(path)), []).append(path)
@@ -423,7 +423,7 @@ def _parse_line(line: bytes | None) -> Session | None:
 
 
 @contextlib.contextmanager
-def _try_to_hold_lock(home_dir: str, until: float) -> Iterator[bool]:
+def _try_awhile_to_hold_lock(home_dir: str, until: float) -> Iterator[bool]:
     """Hold the lock beside the history, or not; the system drops it however its holder ends."""
     io.make_folder_and_parents(home_dir)
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC

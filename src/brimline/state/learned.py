@@ -89,7 +89,7 @@ def record_automatic_compaction(home_dir: str, state: SessionState, trigger: str
     record_sample(home_dir, sample)
 
 
-def learned_points_by_key(home_dir: str) -> dict[str, int]:
+def learned_points_by_window(home_dir: str) -> dict[str, int]:
     """The learned compaction point in tokens by `<window>:<effective>`; those not known are absent.
 
     It is the median of the last usable samples.

@@ -141,7 +141,7 @@ def compaction_documents(session_id: str, figures: Figures) -> list[dict[str, An
 def _session_row(session_id: str, figures: Figures) -> dict[str, Any]:
     return {
         "session_id": session_id,
-        **output.attr_dict(figures, "project model window_tokens"),
+        **output.pick_attrs(figures, "project model window_tokens"),
         "first_at": _utc_text_or_none(figures.first_at),
         "last_at": _utc_text_or_none(figures.last_at),
         "turns": len(figures.turns),
@@ -158,11 +158,11 @@ def _compaction_row(compaction: Compaction, session_id: str, model: str | None) 
     return {
         "session_id": session_id,
         "at": _utc_text_or_none(compaction.at),
-        **output.attr_dict(compaction, names),
+        **output.pick_attrs(compaction, names),
         "messages_of_the_user": compaction.messages,
         "messages_in_summary": compaction.held,
         "card_characters": compaction.card_characters,
-        **output.attr_dict(compaction, "moved_out freed_tokens rewritten_tokens"),
+        **output.pick_attrs(compaction, "moved_out freed_tokens rewritten_tokens"),
         "seconds": compaction.seconds or round(compaction.at - compaction.begun_at) or None,
         "account": compaction.moved_out_phrase,
         "model": model,
@@ -186,7 +186,7 @@ def text(document: dict[str, Any]) -> str:
         return _session_text(document)
     if "compactions" in document:
         lines = _compaction_table_lines(document["compactions"])
-        return "\n".join([*lines, "", _compactions_text(document)])
+        return "\n".join([*lines, "", _compaction_totals_text(document)])
     return _overview_text(document)
 
 
@@ -212,10 +212,10 @@ def _overview_text(document: dict[str, Any]) -> str:
         lines.append(output.table_text(head, rows, right={2, 3, 4}))
         kept_out = kept_out_text(document["kept_out"])
         lines.append(output.wrapped_text(f"Kept out on arrival: {kept_out}"))
-    return "\n".join([*lines, "", _compactions_text(document)])
+    return "\n".join([*lines, "", _compaction_totals_text(document)])
 
 
-def _compactions_text(document: dict[str, Any]) -> str:
+def _compaction_totals_text(document: dict[str, Any]) -> str:
     shares, without = document["summary_characters"], document["compactions_without_a_model"]
     lines = []
     if without:

@@ -213,12 +213,10 @@ class SessionState:
 
     def largest_number_after_prefix(self, mark: str) -> int | None:
         """The largest number in the names that begin with a mark; None without one."""
-        numbers = [
-            _parse_int_or_zero(name[len(mark) :]) for name in self.names if name.startswith(mark)
-        ]
+        numbers = [_int_or_zero(name[len(mark) :]) for name in self.names if name.startswith(mark)]
         return max(numbers, default=None)
 
-    def save_compaction_offset(self, size: int) -> None:
+    def save_size_at_compaction(self, size: int) -> None:
         """Keep how long the transcript was when a compaction was over."""
         for name in self.names:
             if name.startswith(COMPACTED):
@@ -234,7 +232,7 @@ class SessionState:
         spoken = {}
         for name in self.names:
             if name.startswith(_CLAIM):
-                spoken[_parse_int_or_zero(name[len(_CLAIM) :])] = self._read_offset_of_claim(name)
+                spoken[_int_or_zero(name[len(_CLAIM) :])] = self._read_offset_of_claim(name)
         return spoken
 
     def claim_level(self, level: int, offset: int) -> bool:
@@ -257,12 +255,12 @@ class SessionState:
 
     def _read_offset_of_claim(self, name: str) -> int:
         try:
-            return _parse_int_or_zero(
+            return _int_or_zero(
                 io.read_file(f"{self.folder}/{name}", 32).decode("ascii", "replace")
             )
         except OSError:
             return 0
 
 
-def _parse_int_or_zero(text: str) -> int:
+def _int_or_zero(text: str) -> int:
     return int(text) if text.isascii() and text.isdigit() else 0

@@ -162,7 +162,7 @@ def list_blobs(home_dir: str) -> list[Blob]:
     return found
 
 
-def digest_and_kind_beside_blobs(home_dir: str) -> Iterator[tuple[str, str]]:
+def digest_kind_pairs_in_meta(home_dir: str) -> Iterator[tuple[str, str]]:
     """Digest and kind (`json`, `pin`) of every file beside a blob.
 
     Raises:
@@ -229,7 +229,7 @@ def store_events_paths(home_dir: str) -> tuple[str, str]:
     return newest + ".old", newest
 
 
-def sessions_by_key(home_dir: str) -> dict[str, dict[str, Any]]:
+def puts_by_key_and_session(home_dir: str) -> dict[str, dict[str, Any]]:
     """For every key the sessions that stored what is there, each with the last line about it."""
     found: dict[str, dict[str, Any]] = {}
     for line in read_store_events(home_dir):

@@ -98,7 +98,7 @@ def is_hex(text: str) -> bool:
     return _HEX.issuperset(text)
 
 
-def short_key(key: str) -> str:
+def shorten_key(key: str) -> str:
     """As much of a key as people and models need."""
     return key[:SHORT_CHARACTERS]
 

@@ -100,4 +100,4 @@ def _cells_of_output(row: dict[str, Any], *, reasons: bool) -> list[str]:
 
 def short_digits_of_key(key: str) -> str:
     """As much of a key as a person types."""
-    return layout.short_key(key).removeprefix(layout.PREFIX)
+    return layout.shorten_key(key).removeprefix(layout.PREFIX)

@@ -131,7 +131,7 @@ def all_pins(home_dir: str) -> dict[str, Pin]:
         StoreError: a folder cannot be read.
     """
     pins = {}
-    for digest, kind in contents.digest_and_kind_beside_blobs(home_dir):
+    for digest, kind in contents.digest_kind_pairs_in_meta(home_dir):
         if kind == "pin" and (found := read_pin(home_dir, digest)):
             pins[digest] = found
     return pins
@@ -140,7 +140,7 @@ def all_pins(home_dir: str) -> dict[str, Pin]:
 def directives_in_text(text: str) -> list[Directive]:
     """The directives in a text of the user, in order."""
     found = _DIRECTIVE.finditer(text)
-    directives = [_parse_directive_options(match[1].lower(), match[2]) for match in found]
+    directives = [_directive_from_options(match[1].lower(), match[2]) for match in found]
     return [each._replace(level=each.level or SOFT) for each in directives]
 
 
@@ -175,9 +175,9 @@ def match_directives_to_results(conversation: Iterable[Directive | Result]) -> R
     return found._replace(waits=bool(waiting or open_ranges))
 
 
-def directive_from_arguments(kind: str, arguments: str) -> Directive:
+def directive_from_slash_text(kind: str, arguments: str) -> Directive:
     """What a slash command was given: options as in a directive, or a level and free words."""
-    directive = _parse_directive_options(kind, arguments)
+    directive = _directive_from_options(kind, arguments)
     rest = _LEVEL.sub("", _REASON.sub("", arguments)).strip()
     first = rest.split(maxsplit=1)[0] if rest else ""
     level = directive.level
@@ -187,7 +187,7 @@ def directive_from_arguments(kind: str, arguments: str) -> Directive:
     return Directive(kind, level or SOFT, directive.reason or words)
 
 
-def _parse_directive_options(kind: str, options: str) -> Directive:
+def _directive_from_options(kind: str, options: str) -> Directive:
     """What the options of a directive say; the level is empty where they name none."""
     reason = _REASON.search(options)
     level = _LEVEL.search(_REASON.sub("", options))

@@ -121,7 +121,7 @@ def sessions_in_store(home_dir: str) -> set[str]:
     """The sessions that left something in the store."""
     names = [line.get("session") for line in contents.read_store_events(home_dir)]
     beside = [
-        digest for digest, kind in contents.digest_and_kind_beside_blobs(home_dir) if kind == "json"
+        digest for digest, kind in contents.digest_kind_pairs_in_meta(home_dir) if kind == "json"
     ]
     names += [
         contents.read_sidecar(home_dir, layout.PREFIX + digest).get("session") for digest in beside
@@ -136,8 +136,8 @@ def own_and_shared_keys(home_dir: str, session: str) -> Forgotten:
         StoreError: a folder cannot be read.
     """
     by_key, sent = (
-        contents.sessions_by_key(home_dir),
-        keys_promised_outside_files(home_dir, but=session),
+        contents.puts_by_key_and_session(home_dir),
+        keys_promised_by_rooms(home_dir, but=session),
     )
     stored = Forgotten([], [])
     for blob in contents.list_blobs(home_dir):
@@ -149,7 +149,7 @@ def own_and_shared_keys(home_dir: str, session: str) -> Forgotten:
     return stored
 
 
-def keys_promised_outside_files(home_dir: str, but: str = "") -> set[str]:
+def keys_promised_by_rooms(home_dir: str, but: str = "") -> set[str]:
     """The keys that rooms promise elsewhere than in files, for all sessions but one.
 
     Raises:
@@ -170,7 +170,7 @@ def forget_session(home_dir: str, session: str) -> Forgotten:
     stored = own_and_shared_keys(home_dir, session)
     for key in stored.keys:
         forget_key(home_dir, key)
-    by_key = contents.sessions_by_key(home_dir)
+    by_key = contents.puts_by_key_and_session(home_dir)
     for key in stored.shared:
         if contents.read_sidecar(home_dir, key).get("session") == session:
             _rewrite_sidecar(home_dir, key, by_key.get(key, {}), session)

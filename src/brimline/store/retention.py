@@ -271,7 +271,7 @@ def _delete_unless_used(home_dir: str, seen: Blob, level: str) -> bool:
 
 def _delete_lone_sidecars(home_dir: str, oldest: float) -> int:
     """Delete sidecars and pins without a blob."""
-    beside = list(contents.digest_and_kind_beside_blobs(home_dir))
+    beside = list(contents.digest_kind_pairs_in_meta(home_dir))
     present = {blob.digest for blob in contents.list_blobs(home_dir)}
     lone = [layout.stored_path(home_dir, *name) for name in beside if name[0] not in present]
     return sum(removal.delete_if_older(path, oldest) for path in lone)
@@ -294,9 +294,7 @@ def digests_mentioned_anywhere(home_dir: str, digests: Iterable[str], how: Pass)
     """
     known = _load_mentions_by_file(home_dir)
     fresh: dict[str, Any] = {}
-    mentions = {
-        key.removeprefix(layout.PREFIX) for key in removal.keys_promised_outside_files(home_dir)
-    }
+    mentions = {key.removeprefix(layout.PREFIX) for key in removal.keys_promised_by_rooms(home_dir)}
     unreadable: list[str] = []
     finished = True
     for path in files_that_may_mention_keys(home_dir, unreadable):

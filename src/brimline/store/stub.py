@@ -45,7 +45,7 @@ class Stub(NamedTuple):
     pinned: str = "none"
 
 
-def build_reference(stub: Stub) -> str:
+def build_reference_head(stub: Stub) -> str:
     """The text of a reference."""
     parts = ["content" if stub.content_bytes is None else f"{stub.content_bytes} bytes"]
     if stub.lines is not None:
@@ -75,7 +75,7 @@ def build_line(tool: str, subject: str, content_bytes: int, key: str, note: str 
     subject = subject.replace("sha256:", "sha256 ")
     about = flatten(subject, _SUBJECT_CHARACTERS, keep_end=tool == "Read")
     called = f"{flatten(tool, _SUBJECT_CHARACTERS)} {about}".strip()
-    return f"{LINE}{called}: {content_bytes:,} bytes, recall {layout.short_key(key)}{note}]"
+    return f"{LINE}{called}: {content_bytes:,} bytes, recall {layout.shorten_key(key)}{note}]"
 
 
 def bytes_line_stands_for(text: str) -> int | None:

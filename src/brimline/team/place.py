@@ -40,7 +40,7 @@ def parse_place(url: str) -> Place:
         TeamError: it has another form, or a key in it; it is not repeated.
     """
     match = _URL.fullmatch(url.strip())
-    named = [_host_with_port(host) for host in match[3].split(",")] if match else []
+    named = [_host_port_or_empty(host) for host in match[3].split(",")] if match else []
     if not match or not all(named):
         raise TeamError("memory.url has another form than qdrant+https://author@host/collection")
     author = urllib.parse.unquote(match[2] or "")
@@ -50,7 +50,7 @@ def parse_place(url: str) -> Place:
     return Place(author, nodes, match[4], int(match[5] or 1))
 
 
-def _host_with_port(text: str) -> str:
+def _host_port_or_empty(text: str) -> str:
     """A host with its port; empty where there can be none of that name."""
     match = _HOST.fullmatch(text)
     name, port = (match[1], int(match[2] or _PORT)) if match else ("", 0)

@@ -158,7 +158,7 @@ def read_search_answers(answers: Any, query: str, project: str | None) -> list[O
     with refuse_strange_answers():
         limits = (1.0, most, most)
         scores = [
-            {point["id"]: _clamp_score(point["score"], limit) for point in answer["points"]}
+            {point["id"]: _clamp_to_plus_minus(point["score"], limit) for point in answer["points"]}
             for answer, limit in zip(answers, limits, strict=False)
         ]
         meaning, pair, words = [*scores, {}, {}][:3]
@@ -188,7 +188,7 @@ def _make_hit(key: str, payload: dict[str, Any]) -> Hit:
     return Hit(key, text, session, at, source, project, number, 0.0, author or "the team")
 
 
-def _clamp_score(value: Any, most: float) -> float:
+def _clamp_to_plus_minus(value: Any, most: float) -> float:
     return max(-most, min(float(value), most)) if value == value else 0.0  # noqa: PLR0124 - is a number
 
 

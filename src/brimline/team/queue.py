@@ -65,17 +65,17 @@ class Queue:
         self.place, self.home = place, _read_or_make_home_id(home_dir)
         # Not by the address, which has several spellings; the count tells another server.
         self._name = place.collection
-        self._memory = hits.open_memory(home_dir)
+        self._memory = hits.open_or_make_memory(home_dir)
         self._labels: dict[str, str] = {}
 
     def find_waiting(self) -> Waiting:
         """What is yet to be done, as far as is known here."""
         return _find_sends_and_deletes(
             self._read_listed_states(),
-            self._memory.run_on_database(self._entry_and_digest_by_point),
+            self._memory.run_on_database(self._row_id_and_state_by_point),
         )
 
-    def find_waiting_with_server(self, *, rebuild: bool = False) -> Waiting:
+    def sync_list_and_find_waiting(self, *, rebuild: bool = False) -> Waiting:
         """The same, once the server was asked; with `rebuild` it gets all that is here and no more.
 
         Raises:
@@ -89,7 +89,7 @@ class Queue:
             if rebuild or told["count"] != len(listed):
                 there = _fetch_point_ids(server, own)
         # Read last: what others have sent in the meantime is here too.
-        here = self._memory.run_on_database(self._entry_and_digest_by_point)
+        here = self._memory.run_on_database(self._row_id_and_state_by_point)
         if there is not None:
             # What is gone here is deleted there even if it was not found just now.
             kept = {p: s for p, s in listed.items() if p in there or p not in here}
@@ -97,8 +97,8 @@ class Queue:
                 unknown = len(there - listed.keys() - here.keys())
                 there &= listed.keys() | here.keys()
             listed = dict.fromkeys([*there, *kept], "") | ({} if rebuild else kept)
-            self._execute_for_rows("DELETE FROM shared WHERE server = ?", [(self._name,)])
-            self._write_listed_states(listed)
+            self._execute_per_row("DELETE FROM shared WHERE server = ?", [(self._name,)])
+            self._upsert_listed_states(listed)
         return _find_sends_and_deletes(listed, here)._replace(unknown=unknown)
 
     def server_version_and_points(self, timeout_s: float) -> dict[str, Any]:
@@ -127,12 +127,12 @@ class Queue:
         done = {"sent": 0, "deleted": 0}
         with contextlib.closing(Server(self.place)) as server:
             labels = [(f"label:{folder}", label) for folder, label in self._labels.items()]
-            self._execute_for_rows("INSERT OR REPLACE INTO facts VALUES (?, ?)", labels)
+            self._execute_per_row("INSERT OR REPLACE INTO facts VALUES (?, ?)", labels)
             # What is to be forgotten goes first.
             for batch in _batches_until(waiting.deletes, until):
                 server.change_points("POST", "/points/delete", {"points": batch})
                 rows = [(self._name, point) for point in batch]
-                self._execute_for_rows("DELETE FROM shared WHERE server = ? AND point = ?", rows)
+                self._execute_per_row("DELETE FROM shared WHERE server = ? AND point = ?", rows)
                 done["deleted"] += len(batch)
                 progress(len(batch))
             for batch in _batches_until(list(waiting.sends), until):
@@ -146,14 +146,14 @@ class Queue:
         found = self._rows_of_query(asked, *[number for number, _ in batch.values()])
         items = [item for item in map(self._make_item, found) if item.id in batch]
         # Before it is sent: should this be killed, what is there is still known.
-        self._write_listed_states({item.id: "" for item in items})
+        self._upsert_listed_states({item.id: "" for item in items})
         if items:
             common = {"author": self.place.author, "home": self.home}
             made = points.to_points(items, points.load_vector_table(), common)
             server.change_points("PUT", "/points", {"points": made})
-        self._write_listed_states({item.id: batch[item.id][1] for item in items})
+        self._upsert_listed_states({item.id: batch[item.id][1] for item in items})
 
-    def _entry_and_digest_by_point(self, base: sqlite3.Connection) -> dict[str, tuple[int, str]]:
+    def _row_id_and_state_by_point(self, base: sqlite3.Connection) -> dict[str, tuple[int, str]]:
         """All that is to be on the server."""
         wanted = {}
         for row in base.execute(_ENTRIES.format("1")):
@@ -187,14 +187,14 @@ class Queue:
             self._rows_of_query("SELECT point, state FROM shared WHERE server = ?", self._name)
         )
 
-    def _write_listed_states(self, states: dict[str, str]) -> None:
+    def _upsert_listed_states(self, states: dict[str, str]) -> None:
         rows = [(self._name, *one) for one in states.items()]
-        self._execute_for_rows("INSERT OR REPLACE INTO shared VALUES (?, ?, ?)", rows)
+        self._execute_per_row("INSERT OR REPLACE INTO shared VALUES (?, ?, ?)", rows)
 
     def _rows_of_query(self, sql: str, *values: str | int) -> list[Any]:
         return self._memory.run_on_database(lambda base: base.execute(sql, values).fetchall())
 
-    def _execute_for_rows(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+    def _execute_per_row(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         def write_rows(base: sqlite3.Connection) -> None:
             with base:
                 base.execute("BEGIN IMMEDIATE")

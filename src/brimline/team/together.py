@@ -78,7 +78,7 @@ def document(
     from brimline.search.documents import EVERYWHERE, Within
 
     within = EVERYWHERE if everywhere else Within(stored.real_folder(project_dir))
-    memory = hits.open_memory(home_dir)
+    memory = hits.open_or_make_memory(home_dir)
     found, problem = search_both(home_dir, project_dir, memory, query, limit, within)
     return hits.document(found, query, home_dir) | {"problem": problem}
 

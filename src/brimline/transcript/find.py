@@ -34,8 +34,8 @@ def wanted_transcript(session_id: str | None) -> str:
     running = io.env("CLAUDE_CODE_SESSION_ID")
     if running:
         with contextlib.suppress(SessionError):  # the client has not written it yet
-            return transcript_with_id(running)
-    return newest_transcript(os.getcwd())
+            return transcript_by_id_start(running)
+    return newest_in_project(os.getcwd())
 
 
 def transcript_named(name: str) -> str:
@@ -45,10 +45,10 @@ def transcript_named(name: str) -> str:
         SessionError: there is none, or the name is the beginning of several.
     """
     if name == LAST:
-        return newest_transcript(os.getcwd())
+        return newest_in_project(os.getcwd())
     if os.path.exists(name) or "/" in name or name.endswith(".jsonl"):
         return name
-    return transcript_with_id(name)
+    return transcript_by_id_start(name)
 
 
 def wanted_session_id(name: str | None, kept: Iterable[str] = ()) -> str:
@@ -66,7 +66,7 @@ def wanted_session_id(name: str | None, kept: Iterable[str] = ()) -> str:
     running = io.env("CLAUDE_CODE_SESSION_ID")
     if running:
         return paths.safe_session_id(running)
-    return session_id_of(newest_transcript(os.getcwd()))
+    return session_id_of(newest_in_project(os.getcwd()))
 
 
 def only_matching_id(name: str, known: Iterable[str]) -> str:
@@ -92,7 +92,7 @@ def is_path_or_last(name: str) -> bool:
     return name == LAST or name.endswith(".jsonl")
 
 
-def newest_transcript(project_dir: str) -> str:
+def newest_in_project(project_dir: str) -> str:
     """The session of a project that was heard of last.
 
     One that is resumed is not written to before the next prompt, but its hooks and status line are
@@ -105,7 +105,7 @@ def newest_transcript(project_dir: str) -> str:
     while place:
         folder = paths.project_transcripts_dir(place)
         if found := _drop_subagent_files(glob.glob(f"{glob.escape(folder)}/*.jsonl")):
-            return max(found, key=_latest_mtime_of_session)
+            return max(found, key=_mtime_with_state_files)
         place = place.rpartition("/")[0]  # the client may have been started further up
     raise SessionError(
         "no session in this folder yet: start Claude Code here, or pass `--session ID`"
@@ -113,7 +113,7 @@ def newest_transcript(project_dir: str) -> str:
     )
 
 
-def transcript_with_id(session_id: str) -> str:
+def transcript_by_id_start(session_id: str) -> str:
     """The session with an id, or the only one whose id begins so, in whichever project.
 
     Raises:
@@ -143,7 +143,7 @@ def session_id_after_clears(first_session: str) -> str:
     `/clear`. The rows of later ones name that first session beside their own.
     """
     with contextlib.suppress(SessionError):
-        own = transcript_with_id(first_session)
+        own = transcript_by_id_start(first_session)
         others = [path for path in _folder_files_newest_first(own) if path != own]
         for path in others[:_MOST_LATER_FILES]:
             if modified_at(path) >= modified_at(own) and _has_first_session_id(path, first_session):
@@ -245,7 +245,7 @@ def _drop_subagent_files(found: list[str]) -> list[str]:
     return [path for path in own if os.path.isfile(path)]
 
 
-def _latest_mtime_of_session(path: str) -> float:
+def _mtime_with_state_files(path: str) -> float:
     folder = paths.session_dir(paths.data_dir(), session_id_of(path))
     return max(map(modified_at, (path, f"{folder}/spool.jsonl", f"{folder}/statusline.json")))
 

@@ -119,7 +119,9 @@ def entry_of_row(fields: Any) -> Entry | None:
         return Entry(replied, usage=usage, is_final=row.has_final_usage(fields))
     if blocks:
         meta = row.is_meta(fields)
-        return Entry(tuple(_user_pieces(blocks, meta=meta)), None if meta else _prompt_text(blocks))
+        return Entry(
+            tuple(_user_pieces(blocks, meta=meta)), None if meta else _first_typed_text(blocks)
+        )
     attached = tuple(_attachment_pieces(fields, row.attachment_of(fields)))
     return Entry(attached) if attached else None
 
@@ -176,7 +178,7 @@ def _tool_reference_characters(block: dict[str, Any]) -> int:
     return TOOL_REFERENCE_CHARACTERS * sum(row.is_block(part, "tool_reference") for part in parts)
 
 
-def _prompt_text(blocks: list[Any]) -> str | None:
+def _first_typed_text(blocks: list[Any]) -> str | None:
     """The user's words; None where nothing in the message is theirs."""
     shown = [block for block in blocks if _block_type(block) in _SHOWN_TYPES]
     texts = [row.as_text(block.get("text")) for block in shown]

@@ -175,7 +175,7 @@ def _records_and_problem(raw: bytes, text: str) -> tuple[tuple[Record, ...], str
     """The objects on a line, and what is wrong with it."""
     if text[:1] == "{":
         try:
-            value, end = json.parse_at(text, 0)
+            value, end = json.parse_text_at(text, 0)
         except ValueError:
             return (), TORN
         rest = len(text) - end
@@ -186,16 +186,16 @@ def _records_and_problem(raw: bytes, text: str) -> tuple[tuple[Record, ...], str
 
 def _records_of_unusual_line(raw: bytes, text: str) -> tuple[tuple[Record, ...], str | None]:
     """The same for a line with space or a mark before the object, or with several."""
-    records, problem = _records_in(text, 1 if text[:1] == "\ufeff" else 0)
+    records, problem = _records_until_problem(text, 1 if text[:1] == "\ufeff" else 0)
     if records and len(raw) != len(text):
         # One character per byte: the structure of JSON is ASCII, so the same objects are found.
-        placed, _ = _records_in(raw.decode("latin-1"), 3 if raw.startswith(BOM) else 0)
+        placed, _ = _records_until_problem(raw.decode("latin-1"), 3 if raw.startswith(BOM) else 0)
         pairs = zip(placed, records, strict=True)
         records = [place._replace(value=record.value) for place, record in pairs]
     return tuple(records), problem
 
 
-def _records_in(text: str, position: int) -> tuple[list[Record], str | None]:
+def _records_until_problem(text: str, position: int) -> tuple[list[Record], str | None]:
     """The objects in a text from a place on, and why there are no more."""
     found: list[Record] = []
     position = _skip_whitespace(text, position)
@@ -205,7 +205,7 @@ def _records_in(text: str, position: int) -> tuple[list[Record], str | None]:
         if text[position] != "{":
             return found, INVALID
         try:
-            value, end = json.parse_at(text, position)
+            value, end = json.parse_text_at(text, position)
         except ValueError:
             return found, TORN
         found.append(Record(position, end, value))

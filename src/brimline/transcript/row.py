@@ -423,7 +423,7 @@ def answered_call_ids(row: dict[str, Any]) -> list[str]:
     return [as_text(b.get("tool_use_id")) for _, b in numbered_blocks(row, "tool_result")]
 
 
-def result_texts_with_places_in_row(
+def result_block_texts_at_paths(
     row: dict[str, Any],
 ) -> Iterator[tuple[str, tuple[str | int, ...], str]]:
     """Every text in the results of a row: call, how to get to it in the row, text.

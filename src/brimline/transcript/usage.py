@@ -92,11 +92,11 @@ class Tail:
             self._message_id = usage.message_id
             self.history.append(usage.prompt_tokens)
         if len(self.history) == 1:
-            self._add_characters(row, usage)
+            self._add_reply_and_pending(row, usage)
         self._pending.clear()
         return False
 
-    def _add_characters(self, row: Any, usage: Usage) -> None:
+    def _add_reply_and_pending(self, row: Any, usage: Usage) -> None:
         # One reply is several rows, and results of its first calls may stand between them.
         for item in self._pending:
             for later in json.parse_all_on_line(item) if isinstance(item, bytes) else (item,):

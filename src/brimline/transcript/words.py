@@ -4,7 +4,7 @@ The client, hooks and brimline itself write where the user's words stand, and an
 what the client prints. So a message is taken without what was put around it, and an answer or a
 refusal is quoted only in the client's own shapes (`refusal_words`, `answer_words`). Who edits a
 conversation errs on the other side: whatever may be the user's stays as it is
-(`may_result_hold_users_words`).
+(`may_be_users_words`).
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _SAID = "he user said:"
 _SAID_WITHIN_CHARACTERS = 600
 
 
-def may_result_hold_users_words(
+def may_be_users_words(
     tool: str | None, text: str, *, is_error: bool, is_marked: bool = False
 ) -> bool:
     """Tell whether a tool result may hold the user's words; who edits a conversation leaves it.
