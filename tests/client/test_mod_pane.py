@@ -155,3 +155,18 @@ def test_a_tier_is_a_line_above_the_prompt_until_the_next_request_is_answered(
         assert " 125,000 " not in live.text
 
     assert installed.errors() == ""
+
+
+def test_an_open_pane_ends_each_turn_with_its_last_request(
+    client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """Also where the reply's row is in the file only after the turn, as with instant replies."""
+    stub.script(text("HELLO", filled(30_000)))
+    with client.interactive(model=MODEL, columns=140) as live:
+        live.say("hi", "HELLO")
+        live.say("/brim-pane", "30,000 of 200,000")
+        for tokens in range(31_000, 41_000, 1_000):
+            stub.script(bash("true", filled(tokens - 500)), text(f"END-{tokens}", filled(tokens)))
+            live.say("go", f"END-{tokens}", f"{tokens:,} of 200,000")
+
+    assert installed.errors() == ""

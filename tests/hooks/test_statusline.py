@@ -14,7 +14,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from brimline import clock
-from brimline.fast import paths
+from brimline.fast import paths, policy
+from brimline.gauge.reading import measure_session
 from brimline.hooks import statusline
 from brimline.state import logs
 from brimline.state.session import SessionState
@@ -161,6 +162,23 @@ def test_what_it_is_told_is_remembered_for_hooks(payload: dict[str, Any], home_d
     other = str(Path(home_dir, "other"))
     _shown({key: value for key, value in payload.items() if key != "session_id"}, other)
     assert not Path(other).exists()
+
+
+@pytest.mark.parametrize(("late_s", "tokens"), [(0.0, 94_000), (0.9, 94_000), (1.1, 63_000)])
+def test_a_figure_that_was_on_its_way_does_not_hide_a_newer_request(
+    late_s: float, tokens: int, talk: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client holds redraws back, so the line may be drawn from before the last row."""
+    session = talk.session
+    session.reply(94_000)
+    row_at = session.now
+    monkeypatch.setattr(clock, "now_s", lambda: row_at + late_s)
+    _shown(statusline_event(session, 200_000, 63_000), talk.home_dir)
+
+    state = SessionState(talk.home_dir, session.session_id)
+    rules = policy.load(talk.home_dir, session.cwd)
+
+    assert measure_session(session.path, state, rules).occupancy_tokens == tokens
 
 
 def _keys(value: Any, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:

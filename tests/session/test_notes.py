@@ -83,7 +83,7 @@ def test_notes_are_numbered_read_newest_first_and_forgotten_one_by_one(
 ) -> None:
     """The number after the highest there is; the folder goes with the last."""
     path = str(world / "s.jsonl")
-    folder = Path(restore.notes_folder_of(home_dir, "s"))
+    folder = Path(restore.rewrite_notes_folder(home_dir, "s"))
     first = restore.write_note(home_dir, done_at(path), {"context_tokens": 30, "keys": [KEY]})
     (folder / "000007.jsonl").write_bytes(Path(first).read_bytes())
     third = restore.write_note(home_dir, done_at(path), {"lost_thoughts": 2, "tokens_of": {"t": 4}})

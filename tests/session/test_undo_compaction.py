@@ -49,7 +49,7 @@ class Killer:
             return getattr(os, name)(*arguments)
         return call
 disk.system = Killer()
-undo_compaction.cut_before_compaction(undo_compaction.plan_undo_of_cold(*sys.argv[1:3]), quiet_s=0.01)
+undo_compaction.cut_before_compaction(undo_compaction.plan_cut_before(*sys.argv[1:3]), quiet_s=0.01)
 """
 
 
@@ -75,7 +75,7 @@ def go_on(session: Recorded, *, is_rebuilt: bool = True) -> None:
 def go_back(session: Recorded) -> str:
     """Undo the last compaction; returns the file of the second session."""
     os.utime(session.path, (LONG_AGO, LONG_AGO))
-    plan = undo_compaction.plan_undo_of_cold(session.path, session.home_dir)
+    plan = undo_compaction.plan_cut_before(session.path, session.home_dir)
     undo_compaction.cut_before_compaction(plan, quiet_s=QUIET_S)
     return plan.second
 
@@ -114,7 +114,7 @@ def test_rows_that_hang_on_those_before_bring_them_along(session: Recorded) -> N
     go_on(session, is_rebuilt=False)
     whole = session.data
     told = session_text.undo_plan_sentence(
-        undo_compaction.plan_undo_of_cold(session.path, session.home_dir)
+        undo_compaction.plan_cut_before(session.path, session.home_dir)
     )
     assert "brimline session repair" in told.replace("\n", " ")
 
@@ -147,7 +147,7 @@ def test_it_is_refused_with_the_reason(session: Recorded, before: bytes) -> None
     os.utime(session.path)
     with pytest.raises(InUseError, match="in use"):
         undo_compaction.cut_before_compaction(
-            undo_compaction.plan_undo_of_cold(session.path, session.home_dir), quiet_s=QUIET_S
+            undo_compaction.plan_cut_before(session.path, session.home_dir), quiet_s=QUIET_S
         )
     assert session.data == whole
 
@@ -207,7 +207,7 @@ def _kinds(session: Recorded) -> list[str]:
 
 def test_what_changed_since_the_plan_is_refused(session: Recorded, before: bytes) -> None:
     """A row that came meanwhile belongs to what is saved."""
-    plan = undo_compaction.plan_undo_of_cold(session.path, session.home_dir)
+    plan = undo_compaction.plan_cut_before(session.path, session.home_dir)
     session.talk(1)
     whole = session.data
     os.utime(session.path, (LONG_AGO, LONG_AGO))
@@ -231,7 +231,7 @@ def test_a_machine_that_stops_a_full_disk_or_a_kill_at_any_step_loses_nothing(
     whole, outcomes = session.data, set()
     for step in range(FIRST_STEP, FIRST_STEP + KILLS) if failure == "killed" else range(1_000):
         session.data = whole
-        plan = undo_compaction.plan_undo_of_cold(session.path, session.home_dir)
+        plan = undo_compaction.plan_cut_before(session.path, session.home_dir)
         if failure == "killed":
             is_last = _is_over_before_the_kill(session, step)
             assert not is_last
@@ -316,7 +316,7 @@ def test_the_command_says_what_it_will_do(
         return int(ended.value.code or 0), captured.out, captured.err
 
     whole = session.data
-    second = undo_compaction.plan_undo_of_cold(session.path, session.home_dir).second
+    second = undo_compaction.plan_cut_before(session.path, session.home_dir).second
     code, shown, _ = run("--dry-run")
     assert (code, session.data) == (0, whole)
     assert find.session_id_of(second) in shown

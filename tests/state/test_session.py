@@ -161,7 +161,7 @@ def test_what_was_measured_is_outdated_and_the_rest_holds(home_dir: str) -> None
     state.save_telemetry_for_pollers({"x": 1})
     state.save_size_at_compaction(7)
     state.save_proved_window(5)
-    SessionState(home_dir, "s").forget_occupancy()
+    SessionState(home_dir, "s").drop_fill_after_rewrite()
 
     after = SessionState(home_dir, "s")
 

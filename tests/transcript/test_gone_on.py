@@ -30,7 +30,7 @@ _LONG_AGO = 1_700_000_000
 
 def undone(path: str, home_dir: str) -> str:
     """Take a session back to before its last compaction; returns the second session's file."""
-    plan = undo_compaction.plan_undo_of_cold(path, home_dir)
+    plan = undo_compaction.plan_cut_before(path, home_dir)
     undo_compaction.cut_before_compaction(plan, quiet_s=0.01)
     return plan.second
 

@@ -240,7 +240,7 @@ def restore_command(
 def _undo_compaction(path: str, *, dry_run: bool, yes: bool, as_json: bool) -> None:
     """Go back to before the last compaction without a model."""
     with _make_reading_progress(path) as bar:
-        plan = undo_compaction.plan_undo_of_cold(path, paths.data_dir(), bar.advance)
+        plan = undo_compaction.plan_cut_before(path, paths.data_dir(), bar.advance)
     second = find.session_id_of(plan.second)
     document: dict[str, Any] = {"path": plan.path, "compacted_at": plan.at, "applied": False}
     document |= {"second_session": second, "second_path": plan.second}

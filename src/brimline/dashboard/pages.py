@@ -70,7 +70,7 @@ def template_environment() -> Environment:
         "n": lambda value: "–" if value is None else f"{value:,}",
         "short": wording.short_token_count_text,
         "percent": _percent_text,
-        "when": pass_context(_time_text_by_context),
+        "when": pass_context(_date_time_text),
         "hunks": _styled_diff_lines,
         "unmarked": lambda text: _MARKS.sub("", str(text)),
         "line": lambda text, most=_CELL_CHARACTERS: output.one_line(text, most),
@@ -99,7 +99,7 @@ def _percent_text(part: float | None, whole: float | None) -> str:
     return f"{round(part / whole, 2) + 0:.0%}" if whole and part is not None else "–"
 
 
-def _time_text_by_context(context: Any, at: float | None) -> str:
+def _date_time_text(context: Any, at: float | None) -> str:
     return _local_or_utc_time_text(at, single=context.get("single", False))
 
 

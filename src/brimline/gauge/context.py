@@ -50,7 +50,7 @@ class Context:
     @property
     def next_tokens(self) -> int:
         """The estimated size of the next request."""
-        return self._next_tokens_if_unpurged - self.purged_tokens
+        return self._next_tokens_before_purges - self.purged_tokens
 
     @property
     def purged_tokens(self) -> int:
@@ -58,17 +58,17 @@ class Context:
         if self.measured_tokens is None:
             return 0
         return min(
-            self._tokens_purged_from_request(self.replaced_calls), self._next_tokens_if_unpurged
+            self._tokens_purged_from_request(self.replaced_calls), self._next_tokens_before_purges
         )
 
     @property
     def next_tokens_if_uncompacted(self) -> int:
         """The same where the last compaction is undone; more where a request has measured more."""
         undone = self.undone_tokens - self._tokens_purged_from_request(self.undone_calls)
-        return max(0, self._next_tokens_if_unpurged - self.purged.total(), undone)
+        return max(0, self._next_tokens_before_purges - self.purged.total(), undone)
 
     @property
-    def _next_tokens_if_unpurged(self) -> int:
+    def _next_tokens_before_purges(self) -> int:
         measured = self.measured_tokens
         return (self.floor_tokens if measured is None else measured) + self.since_tokens
 

@@ -26,6 +26,8 @@ _LONGEST_NAME = 40
 _LONGEST_HEAD = 300
 _LIMITS = (("five_hour", "5h"), ("seven_day", "7d"))
 _CODES = {"green": "32", "cyan": "36", "yellow": "33", "magenta": "35", "red": "1;31"}
+# The client holds redraws back, so what it tells may be older than the last row by then.
+_LAG_S = 1.0
 _FORECAST_REQUESTS = 60
 _ERROR_WINDOW_S = 3_600
 _WRAPPED_TIMEOUT_S = 10
@@ -53,6 +55,7 @@ def snapshot_of_payload(payload: dict[str, Any], at: float) -> Snapshot:
     parts = [_token_count_or_none(usage.get(name)) for name in PROMPT_FIELDS]
     known = [part for part in parts if part is not None]
     model = _as_dict(payload.get("model")).get("id")
+    cost = _as_dict(payload.get("cost")).get("total_cost_usd")
     return Snapshot(
         at=at,
         window_tokens=_token_count_or_none(context.get("context_window_size")) or None,
@@ -60,13 +63,13 @@ def snapshot_of_payload(payload: dict[str, Any], at: float) -> Snapshot:
         output_tokens=_token_count_or_none(usage.get("output_tokens")) or None,
         model=model if isinstance(model, str) else None,
         rate_limits=_as_dict(payload.get("rate_limits")) or None,
-        cost_usd=_number_or_none(_as_dict(payload.get("cost")).get("total_cost_usd")),
+        cost_usd=cost if isinstance(cost, int | float) else None,
     )
 
 
 def _make_status_line(payload: dict[str, Any], home_dir: str, rules: policy.Policy) -> str:
     state = SessionState(home_dir, payload.get("session_id"))
-    snapshot = snapshot_of_payload(payload, round(clock.now_s(), 3))
+    snapshot = snapshot_of_payload(payload, round(clock.now_s() - _LAG_S, 3))
     _set_requests_since_hook_was_heard(snapshot, state)
     if payload.get("session_id"):
         try:
@@ -204,10 +207,6 @@ def _run_wrapped_status_line(command: str, raw: bytes) -> bytes:
             return child.communicate()[0]
     except OSError:
         return b""
-
-
-def _number_or_none(value: Any) -> float | None:
-    return value if isinstance(value, int | float) else None
 
 
 def _as_dict(value: Any) -> dict[str, Any]:

@@ -51,6 +51,7 @@ export function answerCalls(on) {
     if (e.agent_id !== undefined) return next(e)
     const [below] = await Promise.all([next(e), lookAtFill($)])
     results += 1
+    tail += e.error.length / TAIL_CHARACTERS
     const isCut = e.tool_name === "Bash" && e.error.length >= LONGEST_FAILURE
     return isOurs && isCut ? answerCall($, below, () => startHook($, e)) : below
   })
@@ -81,10 +82,10 @@ const lookAtFill = async $ => {
   } catch (problem) { report($, "reading", problem) }
 }
 
-export const leaveWord = async $ => {
+const leaveWord = async $ => {
   clearTimeout(timer)
   timer = null
-  if (word) writing = write($, word).catch(problem => report($, "reading", problem))
+  if (word) writing = write($, word).catch(problem => report($, "reading", problem)).then(() => here.isInteractive && answered($))
   word = null
   await writing
 }
@@ -92,7 +93,6 @@ export const leaveWord = async $ => {
 const write = async ($, { folder, at, tokens }) => {
   const reading = { v: 1, at, occupancy_tokens: tokens, source: "client", model: await $.session.model() }
   await $.fs.write(`${folder}/mod-reading`, JSON.stringify(reading))
-  if (here.isInteractive) answered($)
 }
 
 export const isOwn = (hook, own) => [hook.command, ...(hook.args ?? [])].join(" ").includes(own)
@@ -149,7 +149,7 @@ const handOnLater = ($, event) => {
 
 const handOn = async ($, event, isLater) => {
   await earlier
-  if (!measured) { // the sign of life is still on its way
+  if (!here.folder) { // the sign of life is still on its way
     await here.told
     await lookAtFill($)
   }
@@ -166,6 +166,6 @@ const startHook = async ($, event) => {
   const env = { CLAUDE_PROJECT_DIR: await $.session.root() }
   const done = await $.process.run([...hook, event.hook_event_name], { stdin: JSON.stringify(event), timeoutMs: LIMIT_MS, env })
   if (done.exitCode !== 0) doubt(`exit code ${done.exitCode}`)
-  if (here.isInteractive) tellTier($)
+  if (here.isInteractive) await tellTier($) // before the turn may end, and it with it
   return done.stdout.trim() ? JSON.parse(done.stdout) : {}
 }

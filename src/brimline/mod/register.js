@@ -9,8 +9,8 @@
 // returned by handle; a rebuilt row can hold text, calls and text results, but no thinking, images or attachments.
 
 import { LIMIT_MS, doubt, here, report, run, setup, within } from "./ask.js"
-import { answerCalls, askAgain, isOwn, leaveWord, measure } from "./calls.js"
-import { answered, draw, pane, reply, show, tellTier } from "./pane.js"
+import { answerCalls, askAgain, isOwn, measure } from "./calls.js"
+import { draw, pane, reply, show, tellTier } from "./pane.js"
 
 const LONGEST_THOUGHT = 4000 // characters; what a model says between calls is shorter
 const TOO_LITTLE = "too little to let go of" // as Python says it
@@ -44,7 +44,7 @@ export const register = on => {
   })
   on("turn.complete", ($, e, next) => {
     if (here.isInteractive && cold) awaitCold($, cold.after_s)
-    if (here.isInteractive && e.agentId === undefined) leaveWord($).then(() => answered($))
+    if (here.isInteractive && e.agentId === undefined) measure($)
     return next(e)
   })
 

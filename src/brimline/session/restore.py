@@ -126,7 +126,7 @@ def write_note(home_dir: str, done: Rewritten, more: dict[str, Any]) -> str:
         OSError: it cannot be written.
     """
     session = find.session_id_of(done.path)
-    folder = notes_folder_of(home_dir, session)
+    folder = rewrite_notes_folder(home_dir, session)
     head = {"v": FORMATS[-1], "session": session, "path": done.path, "at": time.time()}
     whole = {**head, "before": done.before, "after": done.after, **more}
     line = json.dumps(whole).encode() + b"\n"
@@ -146,7 +146,7 @@ def read_notes_and_problems(home_dir: str, session: str) -> tuple[list[Note], li
     """The notes on a session, the newest first, and what is wrong with those that are damaged."""
     found: list[Note] = []
     problems: list[RewriteError] = []
-    folder = notes_folder_of(home_dir, session)
+    folder = rewrite_notes_folder(home_dir, session)
     for name in sorted(io.list_names(folder), reverse=True):
         if name.endswith(_ENDING):
             try:
@@ -211,7 +211,7 @@ def purged_tokens_by_call_since(home_dir: str, path: str, measured_at: str | Non
     return purged
 
 
-def notes_folder_of(home_dir: str, session: str) -> str:
+def rewrite_notes_folder(home_dir: str, session: str) -> str:
     """Where the notes on a session are."""
     return f"{home_dir}/backups/purges/{paths.safe_session_id(session)}"
 

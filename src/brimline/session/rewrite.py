@@ -84,7 +84,7 @@ def rewrite(order: Order) -> Rewritten:
                 return done
             # What cannot be let go of is told wrongly until the session is resumed, no worse.
             with contextlib.suppress(OSError):
-                SessionState(order.home_dir, find.session_id_of(session)).forget_occupancy()
+                SessionState(order.home_dir, find.session_id_of(session)).drop_fill_after_rewrite()
             recovery.merge_until_quiet(chain, order.quiet_s)
             return done._replace(late_lines=chain.late_lines, is_over=not chain.state.olds)
     except (KeyboardInterrupt, RewriteError, OSError) as error:

@@ -30,7 +30,7 @@ def sessions(home: str) -> Iterator[tuple[str, str, float]]:
 
 def forget(home: str, asked: Asked, *, dry_run: bool) -> dict[str, int]:
     """Delete notes and backups."""
-    folders = [restore.notes_folder_of(home, name) for name in asked.sessions]
+    folders = [restore.rewrite_notes_folder(home, name) for name in asked.sessions]
     files = sum(forgotten.delete_folder(folder, dry_run=dry_run) for folder in folders)
     made = restore.all_backups()
     backups = [one for one in made if find.session_id_of(one.session) in asked.sessions]

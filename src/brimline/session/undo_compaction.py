@@ -39,7 +39,7 @@ class Undoing(NamedTuple):
     second: str
 
 
-def plan_undo_of_cold(path: str, home_dir: str, progress: Progress = None) -> Undoing:
+def plan_cut_before(path: str, home_dir: str, progress: Progress = None) -> Undoing:
     """Find the last compaction without a model; changes nothing.
 
     Raises:
@@ -111,7 +111,7 @@ def cut_before_compaction(found: Undoing, *, quiet_s: float = 1.0) -> Rewritten:
 
     def make_new(old: BinaryIO, length: int, new: BinaryIO) -> None:
         # Under the lock: what was planned has to hold still.
-        if plan_undo_of_cold(found.path, found.home_dir) != found or length != found.length:
+        if plan_cut_before(found.path, found.home_dir) != found or length != found.length:
             raise RewriteError(f"{found.path} was changed meanwhile: nothing was changed")
         new.writelines(disk.read_blocks(old.fileno(), 0, found.boundary))
 

@@ -217,7 +217,7 @@ def _add_requests(figures: Figures, requests: list[Request], parts: list[int]) -
     segments: dict[int, list[Request]] = {}
     for request, part in zip(requests, parts, strict=True):
         segment = segments.setdefault(part, [])
-        for turn in _turns_under_way_at(figures.turns, prompts, request.at):
+        for turn in _turn_at_time_if_any(figures.turns, prompts, request.at):
             turn.requests += 1
             turn.growth_tokens += max(0, request.tokens - segment[-1].tokens) if segment else 0
         segment.append(request)
@@ -232,13 +232,13 @@ def _add_compactions_to_turns(
     figures: Figures, prompts: list[float], segments: dict[int, list[Request]]
 ) -> None:
     for number, compaction in enumerate(figures.compactions, 1):
-        for turn in _turns_under_way_at(figures.turns, prompts, compaction.begun_at):
+        for turn in _turn_at_time_if_any(figures.turns, prompts, compaction.begun_at):
             turn.compactions += 1
         if compaction.post_tokens is None and number in segments:
             compaction.post_tokens = segments[number][0].tokens
 
 
-def _turns_under_way_at(turns: list[Turn], prompts: list[float], at: float) -> list[Turn]:
+def _turn_at_time_if_any(turns: list[Turn], prompts: list[float], at: float) -> list[Turn]:
     """The turn that was under way; a prompt's own reading belongs to the one before it."""
     number = bisect_left(prompts, at) - 1
     return turns[number : number + 1] if number >= 0 else []

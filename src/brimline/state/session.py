@@ -126,7 +126,7 @@ class SessionState:
         """Keep what the status line told."""
         self.save_document(_SNAPSHOT, vars(snapshot))
 
-    def forget_occupancy(self) -> None:
+    def drop_fill_after_rewrite(self) -> None:
         """Let go of how full the session was: its file is another one now, which tells anew."""
         shown = self._read_snapshot_in_file(_SNAPSHOT)
         if shown:  # the window, the model and the limits still hold
