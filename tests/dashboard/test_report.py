@@ -258,10 +258,14 @@ def test_what_cannot_be_reported_is_said_in_a_sentence(played: Played) -> None:
     other = CliRunner().invoke(program, ["report", NAME, "-o", played.session.path])
     lost = CliRunner().invoke(program, ["report", NAME, "-o", "no/such/report.html"])
     nowhere = CliRunner().invoke(program, ["report", NAME, "-o", "-"])
+    Path("site.html").write_text("<!doctype html><title>Mine</title>")
+    foreign = CliRunner().invoke(program, ["report", NAME, "-o", "site.html"])
 
     assert "no session 'ffff' is known" in str(missing.exception)
     assert "taken/report.html cannot be written" in str(unwritable.exception)
     assert "no page of ours" in str(other.exception)
+    assert "no page of ours" in str(foreign.exception)
+    assert Path("site.html").read_text() == "<!doctype html><title>Mine</title>"
     assert "no/such/report.html cannot be written" in str(lost.exception)
     assert not Path("no").exists()
     assert "-o takes the name of a file" in str(nowhere.exception)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from brimline.dashboard.story import Item, Story
 
 _TEXTS = 40
-_START = b"<!doctype html>"
+_START = b"<!doctype html><!-- brimline"
 
 
 def write_or_replace_own_page(file: str, text: str) -> None:

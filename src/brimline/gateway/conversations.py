@@ -154,8 +154,9 @@ class Conversations:
             outcome = make(known.state)
             if outcome is not None:
                 passing.fresh = []
-                self._commit_outcome(passing, known, outcome)
-                return True
+                if self._commit_outcome(passing, known, outcome):
+                    return True
+                compactor.undo_fresh_stand_ins(known.state, outcome)
         return False
 
     def note_second_refusal(self, passing: Passing) -> None:

@@ -87,9 +87,8 @@ def text(document: dict[str, Any], *, in_full: bool) -> str:
 
 def _cache_break_lines(session: dict[str, Any]) -> list[str]:
     lines = [
-        f"  {output.utc_minute_text(each['at'])}  {each['tokens']:>9,} written again:"
-        f" {each['cause']}"
-        for each in session["breaks"][-_LAST_BREAKS:]
+        f"  {output.utc_minute_text(one['at'])}  {one['tokens']:>9,} written again: {one['cause']}"
+        for one in session["breaks"][-_LAST_BREAKS:]
     ]
     if session["gateway_saved_tokens"]:
         lines.append(
