@@ -147,6 +147,24 @@ def test_a_refused_request_is_made_shorter_once(conversations: Conversations) ->
     assert not conversations.shorten_refused_in_place(later, told)
 
 
+def test_a_refused_request_that_another_gateway_overtook_is_left_as_it_was(
+    conversations: Conversations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing would be sent but the same once more, and nothing new stands in for anything."""
+    talk = Talk()
+    for number in range(12):
+        talk.read(f"/w/file{number}.py", 9_000)
+    passing = conversations.prepare_request(raw_of(talk), {}, time.time())
+    assert passing.known is not None
+    before, standing = passing.raw, dict(passing.known.state.standing)
+    monkeypatch.setattr(conversations._stickiness, "record_request", lambda *_: None)
+
+    told = b"prompt is too long: 40000 tokens > 20000 maximum"
+
+    assert not conversations.shorten_refused_in_place(passing, told)
+    assert (passing.raw, passing.known.state.standing) == (before, standing)
+
+
 def test_counting_the_tokens_of_a_request_keeps_nothing_of_it(
     conversations: Conversations, home_dir: str
 ) -> None:
