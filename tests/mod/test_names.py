@@ -12,7 +12,7 @@ def declared_twice(source: str) -> list[str]:
     handed = re.findall(
         r"^(?:const|async function|function) (\w+)(?: = (?:async )?)?\(?\$", source, re.MULTILINE
     )
-    places = r"(?:const|let|function) {0}\b|\b{0} =>|\b{0}, \w+\) =>|const [^=;]*, {0} ="
+    places = r"(?:const|let|function) {0}\b|\b{0} =>|\([^()]*\b{0}\b[^()]*\) =>|const [^=;]*, {0} ="
     return [name for name in handed if len(re.findall(places.format(name), source)) != 1]
 
 
@@ -22,4 +22,5 @@ def test_a_function_that_is_handed_the_client_has_a_name_of_its_own() -> None:
 
     assert "const answerCall = async ($" in source
     assert declared_twice(source) == []
-    assert declared_twice(source + "\nconst made = answerCall => answerCall.x") == ["answerCall"]
+    for words in ("answerCall =>", "($, answerCall) =>", "(answerCall, other) =>"):
+        assert declared_twice(f"{source}\nconst made = {words} answerCall.x") == ["answerCall"]

@@ -101,10 +101,10 @@ const without = (groups, own) =>
   groups.map(group => ({ ...group, hooks: (group.hooks ?? []).filter(hook => !isOwn(hook, own)) })).filter(group => group.hooks.length)
 
 // What other people's hooks answered, and what the program adds to it.
-const answerCall = async ($, below, ask) => {
+const answerCall = async ($, below, start) => {
   const begun = Date.now()
   try {
-    const { additionalContext: note, updatedToolOutput } = (await within(LIMIT_MS, ask())).hookSpecificOutput ?? {}
+    const { additionalContext: note, updatedToolOutput } = (await within(LIMIT_MS, start())).hookSpecificOutput ?? {}
     const notes = note && { additionalContext: [...(below.additionalContext ?? []), note] }
     return { ...below, ...notes, ...(updatedToolOutput !== undefined && { updatedToolOutput }) }
   } catch (problem) {
