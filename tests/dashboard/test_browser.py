@@ -275,7 +275,8 @@ def test_a_report_opens_from_a_file(driver: webdriver.Chrome, played: Played) ->
     done = CliRunner().invoke(program, ["report", NAME, "-o", "report.html"])
     assert done.exit_code == 0
     browser = Browser(driver)
-    browser.asked(), browser.complaints()  # of the test before
+    browser.asked()
+    browser.complaints()  # of the test before
     address = Path("report.html").absolute().as_uri()
 
     browser.look(address)
