@@ -99,7 +99,7 @@ class _Player(demo.Player):
         """Have one more file read."""
         ratio = models.lookup_model(self.session.model).characters_per_token
         text = "x" * int(tokens * ratio)
-        self._call_tool("Read", {"file_path": f"src/weekly/part{tokens}.py"}, text, tokens)
+        self._play_tool_call("Read", {"file_path": f"src/weekly/part{tokens}.py"}, text, tokens)
 
     def _play_compaction(self) -> str:
         """Compact, and write down what stays as the client does: every row once more."""
@@ -122,11 +122,11 @@ class _Player(demo.Player):
             self.compacted = answer
         return answer
 
-    def _call_tool(
+    def _play_tool_call(
         self, tool: str, asked: dict[str, Any], text: str, tokens: int | None = None
     ) -> tuple[str, str]:
         _Builder.characters = len(text) if tokens else 0
-        return super()._call_tool(tool, asked, text, tokens)
+        return super()._play_tool_call(tool, asked, text, tokens)
 
 
 def _session(lines: list[tuple[str, str]], told: story.Story) -> str:

@@ -22,8 +22,6 @@ COMMANDS = {
     "session inspect --session": ("session", "inspect", "--session", "{}", "--json"),
     "report": ("report", "{}", "-o", "report.html", "--json"),
     "report --session": ("report", "--session", "{}", "--json"),
-    "session replay": ("session", "replay", "{}", "--json"),
-    "session replay --session": ("session", "replay", "--session", "{}", "--json"),
     "cost": ("cost", "--session", "{}", "--json"),
     "history": ("history", "--session", "{}", "--json"),
     "forget": ("forget", "--session", "{}", "--dry-run", "--json"),

@@ -1,4 +1,4 @@
-"""`dashboard`, `report` and `session replay`: how they begin and end, and what they say."""
+"""`dashboard` and `report`: how they begin and end, and what they say."""
 
 from __future__ import annotations
 
@@ -90,17 +90,6 @@ def test_a_report_tells_programs_its_file_and_size(session: SessionBuilder) -> N
         }
         assert size > 1_000
     assert Path(redacted["file"]).stat().st_size == size
-
-
-def test_a_replay_names_its_session(session: SessionBuilder) -> None:
-    """To programs; to a person it is a table."""
-    session.reply(20_000)
-
-    told = answer("session", "replay", session.path)
-    shown = CliRunner().invoke(program, ["session", "replay", session.path]).stdout
-
-    assert (told["session_id"], told["requests"]) == (ID, 1)
-    assert "those in force" in shown
 
 
 def test_a_dashboard_prints_a_link_that_works_once(served: Served) -> None:

@@ -307,7 +307,7 @@ def test_looking_at_a_project_runs_nothing_of_it(served: Served, played: Played)
         Path(f"{name}.py").write_text(f"open('{name}.ran', 'w')")
 
     told = {page: served.get(page) for page in ("/memory", "/rules", "/health")}
-    done = CliRunner().invoke(program, ["session", "replay", played.session.path, "--json"])
+    done = CliRunner().invoke(program, ["session", "inspect", played.session.path, "--json"])
 
     assert [page for page, answer in told.items() if "Not here" in answer.text] == []
     assert done.exit_code == 0, done.output

@@ -197,20 +197,6 @@ def test_a_usage_tells_sizes_and_names() -> None:
     )
 
 
-def test_a_reply_can_be_made_larger_and_a_compaction_be_told() -> None:
-    """The other figures of its usage stay."""
-    fields = {"type": "assistant", "message": {"usage": {"input_tokens": 9, "output_tokens": 7}}}
-    made = row.with_prompt_tokens(fields, 500)["message"]["usage"]
-    assert made == {
-        "input_tokens": 0,
-        "cache_read_input_tokens": 500,
-        "cache_creation_input_tokens": 0,
-        "output_tokens": 7,
-    }
-    assert usage.is_compaction_row(row.make_auto_boundary_row(500))
-    assert row.compaction_figures(row.make_auto_boundary_row(500)) == ("auto", 500, None)
-
-
 @pytest.mark.parametrize(
     ("fields", "count"),
     [

@@ -100,11 +100,7 @@ def _group_decorator(
     return click.group(cls=Tree, entries=entries | others, context_settings=output.HELP)
 
 
-@_group_decorator(
-    "brimline.cli.session_commands",
-    "inspect purge repair restore backups",
-    replay=Entry(f"{_DASHBOARD}:replay", "Play a session under other settings."),
-)
+@_group_decorator("brimline.cli.session_commands", "inspect purge repair restore backups")
 def session() -> None:
     """Look into recorded sessions, shrink them, mend them, and put them back.
 
@@ -225,7 +221,7 @@ COMMANDS = {
     "status": Entry("brimline.cli.status_commands:status", "Show how full a session is."),
     "history": Entry("brimline.cli.history_commands:history", "Look back: turns, compactions."),
     "cost": Entry("brimline.cli.cost_command:cost", "Show what sessions cost."),
-    "session": Entry(f"{_HERE}session", "Inspect, purge, mend and replay a session."),
+    "session": Entry(f"{_HERE}session", "Inspect, purge and mend a session."),
     "store": Entry(f"{_HERE}store", "Look into what was kept out of the window."),
     "carry": Entry(f"{_HERE}carry", "See what crosses a compaction, and add to it."),
     "memory": Entry(f"{_HERE}memory", "Keep and find what outlives a session."),

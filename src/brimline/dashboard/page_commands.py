@@ -1,4 +1,4 @@
-"""`dashboard`, `report` and `session replay`: their words; libraries load when one runs."""
+"""`dashboard` and `report`: their words; libraries load when one runs."""
 
 from __future__ import annotations
 
@@ -135,31 +135,3 @@ def report(
     what = "no text, no path" if redact else "with texts, paths, commands: look before you share it"
     text = f"{target}: {output.count_text(len(session_story.moments), 'request')}, {what}."
     output.answer(document, text, as_json=as_json)
-
-
-@output.command("replay")
-@output.session_argument_and_option
-@click.option("--preset", metavar="NAME", help="The preset that it is played under.")
-@click.option("--set", "chosen", metavar="KEY=VALUE", multiple=True, help="A setting; repeatable.")
-def replay(
-    file: str | None,
-    session_id: str | None,
-    preset: str | None,
-    chosen: tuple[str, ...],
-    as_json: bool,
-) -> None:
-    """See what would have been said, kept out and compacted in a session under other settings.
-
-    The hooks are played every tool result again, in a temporary folder; nothing of yours changes.
-    Sizes after something was kept out are estimates, and the model's answers stay as they were.
-
-    \b
-    Example:
-      brimline session replay 1f0c2d3e --preset haios-80
-      brimline session replay last --set offload.inline_bytes=4000
-    """
-    from brimline.dashboard.replay import replay_session, replay_text
-
-    path = find.checked_transcript(find.wanted_transcript(output.given_session(file, session_id)))
-    found = {"session_id": find.session_id_of(path)} | replay_session(path, preset, list(chosen))
-    output.answer(found, replay_text, as_json=as_json)

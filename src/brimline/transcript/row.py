@@ -326,19 +326,6 @@ def billed_tokens_of(row: dict[str, Any]) -> tuple[int, ...] | None:
     return tokens if any(tokens) else None
 
 
-def with_prompt_tokens(row: dict[str, Any], prompt_tokens: int) -> dict[str, Any]:
-    """A reply as it would be recorded had its request taken so many tokens."""
-    message = message_of(row)
-    usage = dict.fromkeys(PROMPT_FIELDS, 0) | {PROMPT_FIELDS[1]: prompt_tokens}
-    return row | {"message": message | {"usage": {**message["usage"], **usage}}}
-
-
-def make_auto_boundary_row(pre_tokens: int) -> dict[str, Any]:
-    """A compaction that the client did by itself, in as few words as it can be told."""
-    figures = {"trigger": "auto", "preTokens": pre_tokens}
-    return {"type": "system", "subtype": "compact_boundary", "compactMetadata": figures}
-
-
 def forked_from_session(row: Any) -> str | None:
     """The session that a row was copied from, where it is a fork's."""
     return as_text(as_object(as_object(row).get("forkedFrom")).get("sessionId")) or None
