@@ -50,6 +50,20 @@ def listen_too(client: Client) -> Path:
     return heard
 
 
+def start_too(client: Client, way: str, launcher: Path) -> Path:
+    """Another hook that has to do with our launcher, and the file that it leaves a line in."""
+    heard = client.project / "heard.txt"
+    script = client.project / "hook"
+    script.write_text(f"#!/bin/sh\necho heard >> {heard}\nexec {launcher} PostToolUse\n")
+    script.chmod(0o700)
+    entry: dict[str, Any] = {"command": FOREIGN[way].format(launcher=launcher, heard=heard)}
+    if way == "renamed":
+        entry = {"command": str(script), "args": ["PostToolUse"]}
+    group = {"hooks": [{"type": "command"} | entry]}
+    client.write_settings({"hooks": {"PostToolUse": [group]}}, "project")
+    return heard
+
+
 def count(run: PrintResult, installed: Installed, event: str) -> int:
     """How often something is on record for the session."""
     return installed.events(run.session_id).count(event)
@@ -147,6 +161,45 @@ def test_every_kind_of_bulk_is_previewed_and_what_a_person_gave_is_not(
     assert failed["content"].count("its end is missing. Run it again with `2>&1 | tail -60`") == 1
     assert run.main[-1].seen_text().count(PASTE) == 1
     assert count(run, installed, "Offloaded") == 3
+    assert installed.errors() == ""
+
+
+FOREIGN = {
+    "wrapped": "test -x {launcher} && echo heard >> {heard}",
+    "chained": "echo heard >> {heard}; {launcher} PostToolUse",
+    "piped": "cat | {launcher} PostToolUse; echo heard >> {heard}",
+    "commented": "echo heard >> {heard} # {launcher} PostToolUse",
+    "renamed": "",
+}
+
+
+@pytest.mark.parametrize("way", FOREIGN)
+def test_an_entry_that_merely_mentions_ours_is_anothers(
+    way: str, client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """It runs at every call, and where it starts our hook too, each result is judged once."""
+    heard = start_too(client, way, installed.data / "bin" / "hook")
+    climb(stub)
+
+    run = client.run_print("go")
+
+    assert heard.read_text().count("heard") == 4
+    check_judged(run, installed, 2)
+
+
+def test_entries_without_a_launcher_are_known_as_ours(
+    client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """Where a script cannot be started the client is given the interpreter and code."""
+    launcher = installed.data / "bin" / "hook"
+    launcher.write_text("somebody else's")
+    installed.install()
+    assert launcher.read_text() == "somebody else's"
+    stub.script(*[bash("true", filled(50_000 + 10 * at)) for at in range(4)], text("end"))
+
+    run = client.run_print("go")
+
+    assert count(run, installed, "PostToolUse") == 1
     assert installed.errors() == ""
 
 

@@ -98,11 +98,13 @@ def test_what_cannot_be_stored_is_not_replaced(
     check_own_summary(client.run_print(PROMPT), calls)
 
 
+@pytest.mark.parametrize("before", ["", "test -x {} && ", "{} PreCompact < /dev/null; "])
 def test_another_ones_precompact_hook_runs(
-    client: Client, stub: StubApi, installed: Installed
+    before: str, client: Client, stub: StubApi, installed: Installed
 ) -> None:
-    """A compaction without a model would leave it out, so there is none."""
-    group = {"hooks": [{"type": "command", "command": "cat > precompact.json"}]}
+    """A compaction without a model would leave it out, so there is none; if it names us, too."""
+    command = before.format(installed.data / "bin" / "hook") + "cat > precompact.json"
+    group = {"hooks": [{"type": "command", "command": command}]}
     client.write_settings({"hooks": {"PreCompact": [group]}}, "project")
     calls = fill_twice(client, stub)
 

@@ -26,8 +26,6 @@ EFFECT = (
 _ABOUT = "Compacts a Claude Code session without asking a model."
 _OWNER = {"name": "brimline"}
 _MARKETPLACE_FILE = ".claude-plugin/marketplace.json"
-# By this a settings hook is known as ours where no launcher could be written.
-_CODE = "from brimline.launch import main"
 
 
 def mod_folder(home_dir: str) -> str:
@@ -84,8 +82,9 @@ def mod_files(wired: entries.Wiring) -> dict[str, bytes]:
         | ({"argumentHint": command.hint} if command.hint else {})
         for command in (*slashcommands.ANSWERED, slashcommands.PANE)
     ]
-    started: dict[str, Any] = {"command": wired.hook_argv("mod"), "own": wired.launcher or _CODE}
-    started["hook"], started["commands"] = wired.hook_argv("")[:-1], commands
+    # Before an event's name `hook` is the whole of an entry of ours in the client's settings.
+    started: dict[str, Any] = {"command": wired.hook_argv("mod"), "hook": wired.hook_argv("")[:-1]}
+    started["commands"] = commands
     return {
         _MARKETPLACE_FILE: _json_bytes(marketplace),
         f"{client.PLUGIN}/.claude-plugin/plugin.json": _json_bytes(about | {"author": _OWNER}),

@@ -34,10 +34,10 @@ export function answerCalls(on) {
     if (e.source !== undefined) return answer
     isOurs = false
     const hooks = answer.value?.hooks
-    const { hook, own } = await setup($)
+    const { hook } = await setup($)
     if (!hook || !hooks) return answer
     const rest = { ...hooks }
-    for (const name of EVENTS) if (hooks[name]) rest[name] = without(hooks[name], own)
+    for (const name of EVENTS) if (hooks[name]) rest[name] = without(hooks[name], [...hook, name])
     isOurs = JSON.stringify(rest) !== JSON.stringify(hooks)
     return isOurs ? { ...answer, value: { ...answer.value, hooks: rest } } : answer
   })
@@ -95,10 +95,11 @@ const write = async ($, { folder, at, tokens }) => {
   await $.fs.write(`${folder}/mod-reading`, JSON.stringify(reading))
 }
 
-export const isOwn = (hook, own) => [hook.command, ...(hook.args ?? [])].join(" ").includes(own)
+// An entry is ours if it starts what the installer wrote, with nothing before, behind or around it.
+export const isOwn = (entry, own) => JSON.stringify([entry.command, ...(entry.args ?? [])]) === JSON.stringify(own)
 
 const without = (groups, own) =>
-  groups.map(group => ({ ...group, hooks: (group.hooks ?? []).filter(hook => !isOwn(hook, own)) })).filter(group => group.hooks.length)
+  groups.map(group => ({ ...group, hooks: (group.hooks ?? []).filter(entry => !isOwn(entry, own)) })).filter(group => group.hooks.length)
 
 // What other people's hooks answered, and what the program adds to it.
 const answerCall = async ($, below, start) => {

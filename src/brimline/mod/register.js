@@ -127,9 +127,9 @@ const isAnswered = async ($, name) => (await setup($)).commands.some(command => 
 
 const compacted = async ($, e) => {
   checkShape(e.messages)
-  const { own } = await setup($)
+  const { hook } = await setup($)
   const { hooks } = await $.settings.read()
-  if (foreign(hooks?.PreCompact, own)) doubt("a PreCompact hook that is not brimline's would not run")
+  if (foreign(hooks?.PreCompact, [...hook, "PreCompact"])) doubt("a PreCompact hook that is not brimline's would not run")
   const sent = await $.session.messages({ as: "api" })
   if (sent.length >= MOST_MESSAGES) doubt("the history is too long to be read whole")
   const besides = besidesOf(sent, e.messages)
@@ -145,7 +145,7 @@ const checkShape = entries => {
 
 // Whether settings start a program that is not ours.
 const foreign = (groups, own) =>
-  (groups ?? []).some(group => (group.hooks ?? []).some(hook => !isOwn(hook, own)))
+  (groups ?? []).some(group => (group.hooks ?? []).some(entry => !isOwn(entry, own)))
 
 const ask = async ($, e, pictured) => {
   const usage = await $.session.usage({ breakdown: "summary" })
