@@ -1,7 +1,7 @@
 """The way of one request through the gateway and back: checked, sent on, streamed. An ASGI app.
 
 Bytes go both ways as they are: the answer's encoding is not undone, its chunks are not gathered.
-Only what belongs to one connection (RFC 9110, 7.6.1) and the host's name are not handed on.
+Only what belongs to one connection (RFC 9110, 7.6.1, 11.7) and the host's name are not handed on.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ _LARGEST_REFUSAL_BYTES = 256 << 10
 _CONNECT_TIMEOUT_S = 30.0
 _HOSTS = ("127.0.0.1", "localhost")
 _OF_ONE_CONNECTION = frozenset(
-    b"connection keep-alive proxy-connection te trailer transfer-encoding upgrade".split()
+    b"connection keep-alive te trailer transfer-encoding upgrade proxy-connection"
+    b" proxy-authenticate proxy-authentication-info proxy-authorization".split()
 )
 _MESSAGES, _COUNT = b"/v1/messages", b"/v1/messages/count_tokens"
 # A client that sends only what is new would be edited blindly; told this, it sends everything.
