@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from brimline import git
+from brimline import git, programs
 
 
 def run(*words: str) -> None:
@@ -73,7 +73,7 @@ def test_what_git_refuses_is_none(repository: Path, monkeypatch: pytest.MonkeyPa
     assert git.run_git(where, ("rev-parse", "--show-toplevel")) == f"{where}\n"
     assert git.run_git(where, ("rev-parse", "--verify", "-q", "none")) is None
     assert git.run_git(where, ("cat-file", "-e", "HEAD")) == ""
-    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr(programs, "PLACES", ("/nowhere",))
     assert git.run_git(where, ("status",)) is None
 
 

@@ -14,6 +14,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from brimline import programs
+
 _HOOK_TIMEOUT_S = 0.5
 _MOST_FILES = 50
 _SAFE = (
@@ -21,6 +23,10 @@ _SAFE = (
     *("-c", "core.untrackedCache=false", "-c", "diff.external=", "-c", "core.attributesFile="),
     *("-c", "core.hooksPath="),
 )
+# The settings in a home, which a project can name too, may have a trace written to any file. On
+# protocols a variable is stronger than a repository, and older versions have no other way.
+_VARIABLES = {"GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": "none"}
+_VARIABLES |= dict.fromkeys(("GIT_TRACE2", "GIT_TRACE2_EVENT", "GIT_TRACE2_PERF"), "0")
 _CHANGED = ("diff-files", "--name-only", "--ignore-submodules=all", "--no-ext-diff", "-z")
 _UNKNOWN = ("ls-files", "--others", "--exclude-standard", "--directory", "-z")
 
@@ -76,18 +82,13 @@ def run_git(
     timeout_s: float = _HOOK_TIMEOUT_S,
 ) -> str | None:
     """What git answers; None where it refuses, is not there or takes too long."""
-    # Inside a hook of git these name another repository than the folder does.
-    environment = {name: value for name, value in os.environ.items() if name[:4] != "GIT_"}
-    environment |= {"GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
-    # A repository's own settings are weaker than this, and older versions know no other way.
-    environment["GIT_ALLOW_PROTOCOL"] = "none"
     try:
         done = subprocess.run(
-            ["git", *_SAFE, *options, "-C", folder, *command],
+            [programs.path_of("git"), *_SAFE, *options, "-C", folder, *command],
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             stdin=subprocess.DEVNULL,
-            env=environment,
+            env=programs.make_environment("HOME", "XDG_CONFIG_HOME") | _VARIABLES,
             check=False,
             timeout=timeout_s,
         )

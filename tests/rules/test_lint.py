@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from brimline import programs
 from brimline.rules import lint
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ def test_rules_left_alone_while_the_code_moved_are_stale(
     for lenient in ((101, 3), (90, 6)):
         assert check(tree, lenient) == []
     assert len(check(tree, (80, 3))) == 2
-    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr(programs, "PLACES", ("/nowhere",))
     walked = lint.survey_project_files(str(tree.project))
     assert "ages are not checked" in lint.lint(tree.gather(), walked, NOW)[1][0]
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from brimline import programs
 from brimline.fast import paths
 from brimline.session import in_use
 from brimline.session.disk import InUseError
@@ -114,7 +115,7 @@ def test_a_process_that_began_after_its_client_is_another_one(
     _register(path, process.pid, "s1", ago_s=3_600)
 
     assert in_use.why_in_use(str(path)) is None
-    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr(programs, "PLACES", ("/nowhere",))
     assert f"process {process.pid}" in str(in_use.why_in_use(str(path)))
 
 

@@ -15,6 +15,7 @@ import subprocess
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
+from brimline import programs
 from brimline.fast import io, paths
 from brimline.session.disk import InUseError
 
@@ -108,8 +109,8 @@ def _process_begun_at(pid: int) -> float | None:
     """When a process began; None where `ps` cannot tell. A zombie counts as yet to come."""
     try:
         process = subprocess.run(
-            ["ps", "-o", "stat=", "-o", "lstart=", "-p", str(pid)],
-            env={"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "TZ": "UTC"},
+            [programs.path_of("ps"), "-o", "stat=", "-o", "lstart=", "-p", str(pid)],
+            env=programs.make_environment() | {"TZ": "UTC"},
             capture_output=True,
             text=True,
             timeout=_PS_TIMEOUT_S,
