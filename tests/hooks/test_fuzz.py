@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from tests.transcript.generated import json_values, mutated_transcripts, transcripts
 
 from brimline.hooks import statusline, table
-from brimline.hooks.entry import log_failure, respond
+from brimline.hooks.entry import respond
+from brimline.hooks.turn import log_failure
 from brimline.state import logs
 from brimline.testing import SessionBuilder, bash_event, statusline_event
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from brimline.fast import paths, policy
-from brimline.hooks import entry, table
+from brimline.hooks import entry
 from brimline.hooks.entry import open_turn, tidy
+from brimline.rooms import TIDY
 from brimline.settings import config
 from brimline.state import history, logs
 from brimline.store import layout, put
@@ -244,6 +245,6 @@ def test_each_room_gets_an_equal_share_of_the_time_that_is_left(
 
     tidy(turn, seconds)
 
-    assert len(ends) == len(table.TIDY) == 8
+    assert len(ends) == len(TIDY) == 8
     assert ends == sorted(ends)
     assert [ends[0], ends[-1]] == pytest.approx([first, last])

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from brimline.hooks import table
 from brimline.launch import PACKAGE_DIR
+from brimline.rooms import TRACES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,8 +53,9 @@ def test_without_a_room_all_else_works(room: str, tmp_path: Path) -> None:
     package = tmp_path / "lib" / "brimline"
     shutil.copytree(PACKAGE_DIR, package, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.rmtree(package / room)
-    words = package / "hooks" / "table.py"
-    words.write_text(re.sub(rf'"{room}"(: "[^"]*")?,? ?', "", words.read_text(encoding="utf-8")))
+    for words in (package / "hooks" / "table.py", package / "rooms.py"):
+        text = words.read_text(encoding="utf-8")
+        words.write_text(re.sub(rf'"{room}"(: "[^"]*")?,? ?', "", text))
     home = tmp_path / "data"
     places = {"HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": str(tmp_path / ".claude")}
     places |= {"BRIMLINE_HOME": str(home), "PATH": os.environ["PATH"]}
@@ -82,4 +83,4 @@ def test_every_room_that_leaves_files_is_asked_about_them() -> None:
         if os.path.isfile(f"{PACKAGE_DIR}/{name}/traces.py")
     }
 
-    assert rooms == set(table.TRACES)
+    assert rooms == set(TRACES)

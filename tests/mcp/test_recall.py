@@ -16,6 +16,7 @@ from brimline.errors import StoreError
 from brimline.fast import paths
 from brimline.mcp import recall
 from brimline.memory import hits
+from brimline.rooms import values_in_all_traces
 from brimline.store import layout, put, removal
 from brimline.store.contents import parse_range
 from brimline.store.retention import Limits, Pass, prune
@@ -209,7 +210,7 @@ def test_what_became_of_an_output_is_told(home_dir: str) -> None:
     """A preview that is left in the session leads to it; stored again, it is there again."""
     key = keep(home_dir, b"content")
     os.utime(layout.stored_path(home_dir, key[7:]), (1, 1))
-    prune(home_dir, Limits(max_age_s=1), Pass())
+    prune(home_dir, Limits(max_age_s=1), Pass(values_in_all_traces))
     for written in (key, key[:19]):
         with pytest.raises(StoreError, match=r"was pruned .*: .* again"):
             ask(home_dir, key=written)

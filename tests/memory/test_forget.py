@@ -18,6 +18,7 @@ from brimline.compaction.stand_ins import StandIn
 from brimline.gateway.stickiness import Sent, Stickiness
 from brimline.memory import deep, forget
 from brimline.memory.forget import Kept
+from brimline.rooms import values_in_all_traces
 from brimline.state import forgotten, logs
 from brimline.state.forgotten import Asked
 from brimline.store import put
@@ -161,7 +162,7 @@ def test_the_sessions_that_something_is_kept_of_are_known_with_their_project(
     deep.index_sources(home_dir, project_dir)
     recorded(project_dir, SESSION[:-1] + "9").prompt("Hello.")
 
-    kept = forget.sessions_with_kept_data(home_dir)
+    kept = forget.sessions_with_kept_data(home_dir, values_in_all_traces)
 
     assert kept == {SESSION: Kept(os.path.realpath(project_dir), os.path.getmtime(session.path))}
 
@@ -172,19 +173,19 @@ def test_forgetting_tells_what_went_by_kind(home_dir: str, project_dir: str) -> 
     deep.index_sources(home_dir, project_dir)
     nothing = {"sessions": 1, "outputs": 0, "entries": 0, "files": 0, "backups": 0}
 
-    would = forget.forget(home_dir, Asked((SESSION,)), dry_run=True)
+    would = forget.forget(home_dir, Asked((SESSION,)), values_in_all_traces, dry_run=True)
     assert would == nothing | {"entries": 6}
-    assert forget.forget(home_dir, Asked((SESSION,))) == would
-    assert forget.forget(home_dir, Asked((SESSION,)), dry_run=True) == nothing
+    assert forget.forget(home_dir, Asked((SESSION,)), values_in_all_traces) == would
+    assert forget.forget(home_dir, Asked((SESSION,)), values_in_all_traces, dry_run=True) == nothing
 
 
 def test_what_was_forgotten_is_on_record_unless_it_was_a_dry_run(home_dir: str) -> None:
     """By project, by time and by session, so that none of it is taken in again."""
     asked = Asked(("s1", "s2"), "/p", 5.0)
-    forget.forget(home_dir, asked, dry_run=True)
+    forget.forget(home_dir, asked, values_in_all_traces, dry_run=True)
     assert forgotten.read_forgotten_lines(home_dir) == []
 
-    forget.forget(home_dir, asked)
+    forget.forget(home_dir, asked, values_in_all_traces)
 
     told = [{**line, "at": line["at"] > 0} for line in forgotten.read_forgotten_lines(home_dir)]
     known = {"v": 1, "at": True}

@@ -19,6 +19,7 @@ from brimline.carry import notes
 from brimline.fast import paths
 from brimline.hooks import entry
 from brimline.mod import request
+from brimline.rooms import values_in_all_traces
 from brimline.state import history, learned, logs
 from brimline.state.session import MOVED_OUT, SessionState
 from brimline.store import contents, layout, listing, put, retention
@@ -297,11 +298,15 @@ def test_originals_stay_while_the_sessions_file_mentions_them(
     kept = list(answer["results"].values())[:5]
     session.prompt(" ".join(kept))
     limits = retention.Limits(max_age_s=1, max_bytes=1)
-    done = retention.prune(home_dir, limits, retention.Pass(), now=time.time() + 99)
+    done = retention.prune(
+        home_dir, limits, retention.Pass(values_in_all_traces), now=time.time() + 99
+    )
     assert len(done.keys) == 10
     assert done.held_bytes.keys() == {"referenced"}
     path.write_text("")
-    done = retention.prune(home_dir, limits, retention.Pass(), now=time.time() + 99)
+    done = retention.prune(
+        home_dir, limits, retention.Pass(values_in_all_traces), now=time.time() + 99
+    )
     assert len(done.keys) == 5
 
 

@@ -21,6 +21,7 @@ from tests.memory.worlds import SESSION, talked
 from brimline.errors import StoreError
 from brimline.fast import io
 from brimline.memory import deep, forget, hits
+from brimline.rooms import values_in_all_traces
 from brimline.search import documents, stored
 from brimline.state.forgotten import Asked
 from brimline.store import contents, layout, put, removal
@@ -280,7 +281,7 @@ def test_flipped_bytes_cost_the_index_at_most(home_dir: str, project_dir: str, s
 
     hits.open_or_make_memory(home_dir).search("signed cookies")
     deep.index_sources(home_dir, project_dir)
-    forget.forget(home_dir, Asked((SESSION,)))
+    forget.forget(home_dir, Asked((SESSION,)), values_in_all_traces)
 
     assert all(b"cookies" not in path.read_bytes() for path in files(home_dir))
 
@@ -344,7 +345,7 @@ def test_forgotten_content_leaves_no_word_behind(
     assert keys(find(home_dir, "zanzibar")) == []
     assert keys(find(home_dir, "harmless")) == [other]
     os.utime(layout.stored_path(home_dir, other[7:]), (1_000, 1_000))
-    assert prune(home_dir, Limits(max_age_s=86_400), Pass()).keys == [other]
+    assert prune(home_dir, Limits(max_age_s=86_400), Pass(values_in_all_traces)).keys == [other]
     assert keys(find(home_dir, "harmless")) == []
     gone, real = put_here(home_dir, "zanzibar"), documents.add_documents
 

@@ -17,6 +17,7 @@ import pytest
 from brimline import clock
 from brimline.cli.main import main
 from brimline.fast import paths
+from brimline.rooms import values_in_all_traces
 from brimline.session import purge as purging
 from brimline.session import restore, session_documents, session_text
 from brimline.session import restore as restoring
@@ -147,14 +148,14 @@ def test_purges_and_what_came_between_and_after_them_are_undone_together(
     with pytest.raises(RewriteError, match="rewritten meanwhile"):
         restoring.restore(early, quiet_s=QUIET_S)
     kept = len(contents.list_blobs(home_dir))
-    retention.prune(home_dir, retention.Limits(max_age_s=0), retention.Pass())
+    retention.prune(home_dir, retention.Limits(max_age_s=0), retention.Pass(values_in_all_traces))
     assert len(contents.list_blobs(home_dir)) == kept > 0
 
     session.restore()
 
     assert session.data == original + between + LATE
     assert restoring.sessions_with_notes(home_dir) == []
-    retention.prune(home_dir, retention.Limits(max_age_s=0), retention.Pass())
+    retention.prune(home_dir, retention.Limits(max_age_s=0), retention.Pass(values_in_all_traces))
     assert contents.list_blobs(home_dir) == []
 
 

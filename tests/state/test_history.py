@@ -20,6 +20,7 @@ from brimline.errors import StateError
 from brimline.fast import io, paths
 from brimline.fast.json import dumps
 from brimline.gauge.forecast import log_speeds_by_generation
+from brimline.rooms import values_in_all_traces
 from brimline.state import forgotten, history
 from brimline.state.history import Session
 from brimline.state.session import SessionState
@@ -67,7 +68,7 @@ def known(home_dir: str, name: str = "abc") -> Session:
 
 def let_go(home_dir: str, seconds: float = 60.0) -> None:
     """Housekeeping by another session."""
-    history.tidy(home_dir, "other", time.monotonic() + seconds)
+    history.tidy(home_dir, "other", values_in_all_traces, time.monotonic() + seconds)
 
 
 def age(home_dir: str, days: float, name: str = "abc") -> None:
@@ -211,10 +212,11 @@ def test_a_history_that_another_writes_is_left_to_it(home_dir: str) -> None:
 
 WRITER = """
 import select, sys, time
+from brimline.rooms import values_in_all_traces
 from brimline.state import history
 print("ready", flush=True)
 while not select.select([sys.stdin], [], [], 0)[0]:
-    history.tidy(sys.argv[1], "other", time.monotonic() + 5)
+    history.tidy(sys.argv[1], "other", values_in_all_traces, time.monotonic() + 5)
 """
 
 
@@ -308,7 +310,7 @@ def test_a_folder_without_a_spool_goes_and_one_the_history_does_not_know_stays(
     for name in ("empty", "unknown"):
         age(home_dir, 31, name)
 
-    history._drop_old_folders(home_dir, "other", time.monotonic() + 60)
+    history._drop_old_folders(home_dir, "other", values_in_all_traces, time.monotonic() + 60)
 
     assert os.listdir(f"{home_dir}/sessions") == ["unknown"]
     assert history.spool_stamp(f"{home_dir}/sessions/empty") == []
@@ -443,7 +445,7 @@ def test_growth_is_told_of_as_many_sessions_as_reach_so_many_requests(
 
 def left_of(home_dir: str, folder: Path) -> list[str]:
     """What housekeeping leaves in a folder."""
-    history._drop_old_folders(home_dir, "the running one", float("inf"))
+    history._drop_old_folders(home_dir, "the running one", values_in_all_traces, float("inf"))
     return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from brimline.errors import StoreError
+from brimline.rooms import values_in_all_traces
 from brimline.store import contents, layout, pins, retention
 from brimline.store.retention import Limits, Pass, prune
 
@@ -53,7 +54,7 @@ def test_no_file_stays_open(home_dir: str, world: Path) -> None:
         with pytest.raises(OSError, match="not a regular file"):
             layout.read_store_file(str(folder))
         transcript(f"{key}\n")
-        prune(home_dir, GARBAGE, Pass())
+        prune(home_dir, GARBAGE, Pass(values_in_all_traces))
         with pytest.raises(OSError, match="directory"):
             layout.write_atomically(home_dir, str(folder), b"x")
 

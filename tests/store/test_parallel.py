@@ -31,11 +31,13 @@ for number in [chance.randrange({CONTENTS}) for _ in range(60)]:
     print(number, key, flush=True)
 """
 REMOVER = """
+from brimline.rooms import values_in_all_traces
 from brimline.store.retention import Limits, Pass, prune
+how = Limits(grace_s=3_600, unreferenced=True), Pass(values_in_all_traces)
 removed = 0
 print("ready", flush=True)
 while True:
-    removed += len(prune(home, Limits(grace_s=3_600, unreferenced=True), Pass()).keys)
+    removed += len(prune(home, *how).keys)
     print(removed, flush=True)
 """
 

@@ -9,6 +9,7 @@ import pytest
 
 from brimline.errors import StoreError
 from brimline.fast import paths
+from brimline.rooms import values_in_all_traces
 from brimline.store import contents, layout, pins, removal, retention
 
 from . import shelves
@@ -46,7 +47,7 @@ def test_a_forgotten_session_leaves_no_trace_in_the_store(home_dir: str) -> None
     transcript.parent.mkdir(parents=True)
     transcript.write_text(mine)
     os.utime(transcript, (1_000, 1_000))
-    retention.digests_mentioned_anywhere(home_dir, [], retention.Pass())
+    retention.digests_mentioned_anywhere(home_dir, [], retention.Pass(values_in_all_traces))
     assert traces(home_dir, "session-one")
 
     done = removal.forget_session(home_dir, "session-one")

@@ -18,6 +18,7 @@ from brimline.compaction.stand_ins import StandIn
 from brimline.errors import StoreError
 from brimline.fast import paths
 from brimline.gateway.stickiness import Sent, Stickiness
+from brimline.rooms import values_in_all_traces
 from brimline.store import contents, hook, layout, pins, put, retention
 from brimline.store.contents import Blob
 from brimline.store.retention import Holds, Limits, Pass, choose_removals, prune
@@ -48,9 +49,8 @@ def blob(name: str, size: int = 100, days: float = 1) -> Blob:
 
 def tidied(home_dir: str, **options: Any) -> retention.Outcome | None:
     """Enforce the limits, with all the time in the world."""
-    return retention.tidy(
-        home_dir, **({"max_mb": 500, "max_age_days": 30, "until": math.inf} | options)
-    )
+    usual = {"max_mb": 500, "max_age_days": 30, "until": math.inf}
+    return retention.tidy(home_dir, traces=values_in_all_traces, **(usual | options))
 
 
 def mentioning(content: bytes, name: str = "a.jsonl") -> str:
@@ -64,7 +64,9 @@ def mentioning(content: bytes, name: str = "a.jsonl") -> str:
 
 def held(home_dir: str, *digests: str) -> set[str] | None:
     """Which digests a look through everything finds mentioned."""
-    return retention.digests_mentioned_anywhere(home_dir, [DIGEST, "f" * 64, *digests], Pass())
+    return retention.digests_mentioned_anywhere(
+        home_dir, [DIGEST, "f" * 64, *digests], Pass(values_in_all_traces)
+    )
 
 
 @pytest.mark.row("S3-62", "S3-63", "S3-64", "S3-67", "S3-68", "S3-69")
@@ -107,8 +109,8 @@ def test_what_was_freed_and_what_is_left_add_up(home_dir: str) -> None:
     old, _ = stored(home_dir, noise(1, 2_000), LONG_AGO), stored(home_dir, noise(2, 3_000))
     sizes = {one.key: one.disk_bytes for one in contents.list_blobs(home_dir)}
 
-    done = prune(home_dir, GARBAGE, Pass())
-    again = prune(home_dir, GARBAGE, Pass())
+    done = prune(home_dir, GARBAGE, Pass(values_in_all_traces))
+    again = prune(home_dir, GARBAGE, Pass(values_in_all_traces))
 
     assert (done.freed_bytes, done.left_bytes) == (sizes[old], sum(sizes.values()) - sizes[old])
     assert (again.freed_bytes, again.left_bytes) == (0, done.left_bytes)
@@ -166,7 +168,7 @@ def test_a_mentioned_blob_survives_wherever_a_promise_mentions_it(
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps({"said": f"[brimline stored 4000 bytes: {key}]"}))
 
-    prune(home_dir, GARBAGE, Pass())
+    prune(home_dir, GARBAGE, Pass(values_in_all_traces))
 
     assert shelves.keys(home_dir) == ({key} if holds else set())
 
@@ -182,7 +184,7 @@ def test_what_the_gateway_sends_a_key_of_stays(home_dir: str, projects: Path) ->
         sticky.record_request("session/", Sent(key, 1, "p", None, 300, at), stands)
     for is_running in (True, False):
         before = sorted(os.listdir(f"{home_dir}/gateway"))
-        found = prune(home_dir, GARBAGE, Pass(dry_run=True))
+        found = prune(home_dir, GARBAGE, Pass(values_in_all_traces, dry_run=True))
         assert set(found.keys) == set(keys[1:])
         assert sorted(os.listdir(f"{home_dir}/gateway")) == before
         if is_running:
@@ -190,7 +192,7 @@ def test_what_the_gateway_sends_a_key_of_stays(home_dir: str, projects: Path) ->
     Path(paths.stand_ins_database(home_dir)).write_bytes(b"no database" * 99)
 
     with pytest.raises(StoreError, match="nothing was removed"):
-        prune(home_dir, GARBAGE, Pass())
+        prune(home_dir, GARBAGE, Pass(values_in_all_traces))
 
 
 @pytest.mark.row("S3-69")
@@ -220,7 +222,12 @@ def test_an_unchanged_file_is_not_read_again(home_dir: str) -> None:
     before = memory.read_bytes()
 
     assert held(home_dir) == {DIGEST}
-    assert retention.digests_mentioned_anywhere(home_dir, [DIGEST], Pass(until=0.0)) is None
+    assert (
+        retention.digests_mentioned_anywhere(
+            home_dir, [DIGEST], Pass(values_in_all_traces, until=0.0)
+        )
+        is None
+    )
     assert memory.read_bytes() == before
     os.utime(path, (1_000_001, 1_000_001))
     os.unlink(other)
@@ -255,11 +262,11 @@ def test_what_may_mention_a_key_and_cannot_be_read_keeps_everything(
     with monkeypatch.context() as patch:
         patch.setattr(layout, "open_regular_file", lambda *_, **__: shelves.read_only())
         with pytest.raises(StoreError, match="nothing was removed: what may mention a key cannot"):
-            prune(home_dir, GARBAGE, Pass())
+            prune(home_dir, GARBAGE, Pass(values_in_all_traces))
     with open(home_dir + layout.CLIENTS, "a", encoding="utf-8") as file:
         file.write("/nowhere/.claude\n")
     with pytest.raises(StoreError, match=r"/nowhere/\.claude: not there"):
-        prune(home_dir, GARBAGE, Pass())
+        prune(home_dir, GARBAGE, Pass(values_in_all_traces))
     assert shelves.keys(home_dir) == {key}
 
 
@@ -274,7 +281,7 @@ def test_of_files_that_cannot_be_read_one_is_named_and_the_others_are_counted(
     monkeypatch.setattr(layout, "open_regular_file", lambda *_, **__: shelves.read_only())
 
     with pytest.raises(StoreError) as told:
-        prune(home_dir, GARBAGE, Pass())
+        prune(home_dir, GARBAGE, Pass(values_in_all_traces))
 
     named, _, reason = str(told.value).partition(".jsonl: ")
     assert named.startswith("nothing was removed: what may mention a key cannot be read: /")
@@ -289,7 +296,7 @@ def test_what_somebody_else_removed_meanwhile_is_not_counted_as_removed(
     SessionBuilder(str(projects / "p/s.jsonl")).prompt("hello")
     blob = layout.stored_path(home_dir, layout.digest_of_key(first))
 
-    done = prune(home_dir, GARBAGE, Pass(progress=lambda _: os.unlink(blob)))
+    done = prune(home_dir, GARBAGE, Pass(values_in_all_traces, progress=lambda _: os.unlink(blob)))
 
     assert (done.keys, done.came_into_use) == ([second], 1)
     assert shelves.keys(home_dir) == set()
@@ -322,8 +329,8 @@ def test_every_client_is_asked_and_links_are_followed_once(
     (world / "away/back").symlink_to(projects)
     (projects / "dangling").symlink_to(world / "nowhere")
 
-    assert prune(home_dir, GARBAGE, Pass()).keys == []
-    assert len(list(retention.files_that_may_mention_keys(home_dir, []))) == 2
+    assert prune(home_dir, GARBAGE, Pass(values_in_all_traces)).keys == []
+    assert len(list(retention.files_that_may_mention_keys(home_dir, values_in_all_traces, []))) == 2
 
 
 @pytest.mark.row("S3-64", "S3-68", "S3-70")
@@ -340,10 +347,10 @@ def test_pruning_by_size_reports_what_it_may_not_remove_and_a_dry_run_says_the_s
     pins.pin(home_dir, soft, "soft")
     before = shelves.snapshot(home_dir, str(projects))
 
-    would = prune(home_dir, Limits(max_bytes=0), Pass(dry_run=True))
-    garbage = prune(home_dir, GARBAGE, Pass(dry_run=True))
+    would = prune(home_dir, Limits(max_bytes=0), Pass(values_in_all_traces, dry_run=True))
+    garbage = prune(home_dir, GARBAGE, Pass(values_in_all_traces, dry_run=True))
     assert shelves.snapshot(home_dir, str(projects)) == before
-    done = prune(home_dir, Limits(max_bytes=0), Pass())
+    done = prune(home_dir, Limits(max_bytes=0), Pass(values_in_all_traces))
 
     assert done == would
     assert set(garbage.keys) == {shrunk, free}
@@ -365,7 +372,7 @@ def test_what_comes_into_use_before_its_turn_stays(home_dir: str, projects: Path
         put.put(home_dir, text(0), {})
         pins.pin(home_dir, pinned, "hard")
 
-    done = prune(home_dir, GARBAGE, Pass(progress=meanwhile))
+    done = prune(home_dir, GARBAGE, Pass(values_in_all_traces, progress=meanwhile))
 
     assert (done.keys, done.came_into_use) == ([garbage], 2)
     assert shelves.keys(home_dir) == {used, pinned}
@@ -383,15 +390,20 @@ def test_what_goes_leaves_nothing_but_a_line_in_the_trail(home_dir: str, project
     aside = Path(home_dir + layout.TMP, f"{key[7:]}.blob.1.2.gone")
     os.rename(layout.stored_path(home_dir, key[7:]), aside)
 
-    assert prune(home_dir, Limits(), Pass()).swept == 1
+    assert prune(home_dir, Limits(), Pass(values_in_all_traces)).swept == 1
     assert contents.read_content(home_dir, key) == text(1)
-    assert prune(home_dir, Limits(), Pass(), now=time.time() + 2 * retention.GRACE_S).swept == 2
+    assert (
+        prune(
+            home_dir, Limits(), Pass(values_in_all_traces), now=time.time() + 2 * retention.GRACE_S
+        ).swept
+        == 2
+    )
     assert shelves.temporary_files(home_dir) == []
     assert [digest for digest, _ in contents.digest_kind_pairs_in_meta(home_dir)] == [key[7:]]
     shelves.age(home_dir, key, LONG_AGO)
     os.rmdir(home_dir + layout.TMP)
     os.mkdir(layout.stored_path(home_dir, key[7:9] + "0" * 62))  # which is no blob
-    assert prune(home_dir, GARBAGE, Pass()).keys == [key]
+    assert prune(home_dir, GARBAGE, Pass(values_in_all_traces)).keys == [key]
     assert (shelves.keys(home_dir), list(contents.digest_kind_pairs_in_meta(home_dir))) == (
         set(),
         [],
@@ -406,7 +418,7 @@ def test_the_limits_are_enforced_at_most_once_a_day(
 ) -> None:
     """By age, then by size; what was used within the hour stays; a large trail is put away."""
     settings = {"store.max_mb": 1, "store.max_age_days": 30}
-    turn: Any = SimpleNamespace(home=home_dir, values=settings)
+    turn: Any = SimpleNamespace(home=home_dir, values=settings, traces=values_in_all_traces)
     hook.tidy(turn, math.inf)
     assert not os.path.exists(home_dir)
     old = stored(home_dir, noise(1, 1_000), 31 * DAY_S)
@@ -446,7 +458,7 @@ def test_the_trail_is_put_away_beyond_32_mb(home_dir: str, size: int, is_put_awa
     stored(home_dir, text(1))
     os.truncate(home_dir + layout.INDEX, size)
 
-    assert retention.tidy(home_dir, 500, 30, until=math.inf) is not None
+    assert retention.tidy(home_dir, 500, 30, values_in_all_traces, until=math.inf) is not None
 
     assert os.path.exists(home_dir + layout.INDEX + ".old") is is_put_away
 
@@ -460,7 +472,7 @@ def test_limits_of_housekeeping_are_megabytes_and_days(
     """Whichever is reached first."""
     key = stored(home_dir, noise(1, 900), DAY_S)
 
-    done = retention.tidy(home_dir, mb, days, until=math.inf)
+    done = retention.tidy(home_dir, mb, days, values_in_all_traces, until=math.inf)
 
     assert done is not None
     assert done.keys == ([key] if goes else [])

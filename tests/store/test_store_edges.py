@@ -12,6 +12,7 @@ import pytest
 
 from brimline.errors import StoreError
 from brimline.fast import json
+from brimline.rooms import values_in_all_traces
 from brimline.state.forgotten import Asked
 from brimline.store import contents, layout, pins, put, removal, retention, stub, traces
 from brimline.store.retention import Limits, Pass, prune
@@ -31,7 +32,7 @@ def test_a_transcript_that_is_a_link_holds_what_it_mentions(home_dir: str, world
     elsewhere.write_text(f"see {key}")
     transcript("").with_name("link.jsonl").symlink_to(elsewhere)
 
-    assert prune(home_dir, GARBAGE, Pass()).keys == []
+    assert prune(home_dir, GARBAGE, Pass(values_in_all_traces)).keys == []
 
 
 @pytest.mark.parametrize(("level", "stays"), [("none", False), ("soft", False), ("hard", True)])
@@ -63,7 +64,9 @@ def test_what_was_used_since_it_was_seen_goes_back_to_its_place(home_dir: str) -
 
 
 @pytest.mark.parametrize(
-    "how", [Pass(dry_run=True), Pass(until=-math.inf)], ids=["a dry run", "too late"]
+    "how",
+    [Pass(values_in_all_traces, dry_run=True), Pass(values_in_all_traces, until=-math.inf)],
+    ids=["a dry run", "too late"],
 )
 def test_a_dry_run_and_one_that_is_late_sweep_nothing(home_dir: str, how: Pass) -> None:
     """What killed processes left stays where it is."""
@@ -86,10 +89,12 @@ def test_when_the_time_is_up_no_more_files_are_read(home_dir: str) -> None:
         transcript("x" * size, f"{name}.jsonl")
     sizes: list[int] = []
 
-    late = prune(home_dir, GARBAGE, Pass(until=-math.inf, progress=sizes.append))
+    late = prune(
+        home_dir, GARBAGE, Pass(values_in_all_traces, until=-math.inf, progress=sizes.append)
+    )
     assert (late.finished, late.keys, sizes) == (False, [], [])
     assert late.left_bytes == sum(blob.disk_bytes for blob in contents.list_blobs(home_dir))
-    prune(home_dir, GARBAGE, Pass(progress=sizes.append))
+    prune(home_dir, GARBAGE, Pass(values_in_all_traces, progress=sizes.append))
     assert sorted(size for size in sizes if size in (10, 20)) == [10, 20]
 
 
@@ -114,9 +119,9 @@ def test_a_pass_that_is_not_finished_leaves_the_trail_and_is_due_again(home_dir:
     marker = Path(layout.store_folder(home_dir), "tidied")
     now = time.time()
 
-    retention.tidy(home_dir, 1, 30, until=-math.inf, now=now)
+    retention.tidy(home_dir, 1, 30, values_in_all_traces, until=-math.inf, now=now)
     assert not marker.exists()
-    retention.tidy(home_dir, 1, 30, until=math.inf, now=now)
+    retention.tidy(home_dir, 1, 30, values_in_all_traces, until=math.inf, now=now)
     assert marker.read_text() == f"{now:.3f}\n"
 
 
@@ -126,7 +131,7 @@ def test_a_newer_store_is_not_tidied(home_dir: str) -> None:
     Path(home_dir + layout.FORMAT_FILE).write_text("2\n")
 
     with pytest.raises(StoreError, match="was written by a newer brimline: upgrade this"):
-        retention.tidy(home_dir, 1, 30, until=math.inf)
+        retention.tidy(home_dir, 1, 30, values_in_all_traces, until=math.inf)
     assert not Path(layout.store_folder(home_dir), "tidied").exists()
 
 

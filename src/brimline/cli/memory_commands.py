@@ -280,19 +280,22 @@ def forget_command(
       brimline forget --before 2026-01-31 --yes
     """
     from brimline.memory import forget
+    from brimline.rooms import values_in_all_traces
 
     if [session_id, project, before].count(None) != 2:  # noqa: PLR2004 - one of three
         raise StateError("name one of --session, --project and --before")
     home_dir = paths.data_dir()
-    chosen = _choose_sessions(forget.sessions_with_kept_data(home_dir), session_id, project, before)
+    chosen = _choose_sessions(
+        forget.sessions_with_kept_data(home_dir, values_in_all_traces), session_id, project, before
+    )
     document: dict[str, Any] = {"session_ids": sorted(chosen.sessions), "dry_run": dry_run}
     if dry_run:
-        document |= forget.forget(home_dir, chosen, dry_run=True)
+        document |= forget.forget(home_dir, chosen, values_in_all_traces, dry_run=True)
         output.answer(document, f"{_deleted_counts_text(document)} would go.", as_json=as_json)
         return
     sessions = output.count_text(len(chosen.sessions), "session")
     output.require_consent(f"Delete all that is kept of {sessions}, for good?", yes=yes)
-    document |= forget.forget(home_dir, chosen)
+    document |= forget.forget(home_dir, chosen, values_in_all_traces)
     if together.is_server_named(home_dir):
         output.print_note("`brimline memory sync` deletes it on the team's server too")
     output.answer(document, f"{_deleted_counts_text(document)} forgotten.", as_json=as_json)

@@ -14,6 +14,7 @@ import click
 from brimline import output
 from brimline.errors import StoreError
 from brimline.fast import paths
+from brimline.rooms import values_in_all_traces
 from brimline.search import found_outputs, stored
 from brimline.session import originals
 from brimline.settings import config
@@ -234,9 +235,13 @@ def _given_limits(max_age_days: int | None, max_size_mb: int | None, unreference
 
 def _prune_with_progress(home_dir: str, limits: Limits, *, dry_run: bool) -> Outcome:
     """Prune with a progress bar for the search for references, which is what takes time."""
-    files = retention.files_that_may_mention_keys(home_dir, []) if os.isatty(2) else ()
+    files = (
+        retention.files_that_may_mention_keys(home_dir, values_in_all_traces, [])
+        if os.isatty(2)
+        else ()
+    )
     with output.Progress("Reading transcripts", output.total_file_bytes(files)) as progress:
-        how = retention.Pass(dry_run=dry_run, progress=progress.advance)
+        how = retention.Pass(values_in_all_traces, dry_run=dry_run, progress=progress.advance)
         return retention.prune(home_dir, limits, how)
 
 

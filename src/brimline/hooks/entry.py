@@ -10,7 +10,7 @@ import sys
 
 from brimline.fast import io, paths, policy
 from brimline.hooks import table, wire
-from brimline.hooks.turn import Turn
+from brimline.hooks.turn import Turn, log_failure
 from brimline.state.session import MOD_ALIVE, MOD_JUDGED
 
 TYPE_CHECKING = False
@@ -140,25 +140,14 @@ def tidy(turn: Turn, seconds: float = TIDY_S) -> None:
     """Housekeeping, which nobody waits for: each room has its share of the time that is left."""
     from time import monotonic
 
+    from brimline.rooms import TIDY
+
     end = monotonic() + seconds
-    for at, room in enumerate(table.TIDY):
+    for at, room in enumerate(TIDY):
         now = monotonic()
-        until = now + max(0.0, end - now) / (len(table.TIDY) - at)
+        until = now + max(0.0, end - now) / (len(TIDY) - at)
         turn.attempt(f"tidy {room}", call_room, room, "tidy", turn, until)
     turn.attempt("settings", turn.refresh_settings)  # what was learned is part of them
-
-
-def log_failure(
-    home_dir: str | None, name: str, error: BaseException, turn: Turn | None = None
-) -> None:
-    """Leave one line that `doctor` and the status line show; failing at that too is final."""
-    try:
-        from brimline.state import logs
-
-        session = turn.event.session_id if turn else ""
-        logs.record_failure(home_dir or paths.data_dir(), name, error, session)
-    except BaseException:  # noqa: BLE001, S110 - there is nobody left to tell
-        pass
 
 
 def _set_alarm(seconds: float, handler: Callable[..., None]) -> None:

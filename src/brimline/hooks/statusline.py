@@ -9,7 +9,7 @@ from brimline import clock
 from brimline.fast import io, json, policy
 from brimline.gauge import wording
 from brimline.gauge.reading import Reading, file_time, measure_session
-from brimline.hooks.entry import log_failure
+from brimline.hooks.turn import log_failure
 from brimline.state import logs
 from brimline.state.session import MOD_READING, SPOOL, SessionState, Snapshot
 from brimline.transcript.usage import PROMPT_FIELDS

@@ -2,16 +2,11 @@
 
 Fast path: imports nothing. A room is a folder with a `hook.py`, whose functions are named here; it
 is taken out by deleting that folder and its words below. Everything else is made from this table:
-the entry asks the rooms, the installer registers the events, `doctor` and the docs list them. What
-a room leaves in the data folder is in its `traces.py`.
+the entry asks the rooms, the installer registers the events, `doctor` and the docs list them.
+Housekeeping and what rooms leave in the data folder are in `brimline.rooms`.
 """
 
 from __future__ import annotations
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
 
 
 class Answered:
@@ -108,29 +103,5 @@ EVENTS = {
 OPTIONAL = ("scout",)
 # Rooms that are asked even in a session where the user silenced the others.
 WHILE_OFF = ("slash",)
-# After this event's answer is written, these rooms' `tidy` is called, each for its share of time.
+# After this event's answer is written, rooms tidy up.
 TIDY_AFTER = "SessionStart"
-TIDY = ("gauge", "state", "store", "search", "offload", "carry", "session", "memory")
-# Rooms that leave something in the data folder; content goes before what tells where it is from.
-TRACES = (
-    *("memory", "search", "store", "gateway", "carry", "session", "state", "offload", "guard"),
-    *("team", "dashboard", "settings", "install", "cost"),
-)
-
-
-def values_in_all_traces(name: str) -> Iterator[Any]:
-    """What each room's `traces` has under a name; a room without it is passed over.
-
-    - `FILES`: the names that it writes, as patterns by folder of the data folder.
-    - `BRIEF`: how those names in a session's folder begin that go after a day of silence.
-    - `MENTIONS`: folders whose files keep stored outputs by naming their keys; `PASSING`: how names
-      there begin that promise nothing; `promised_keys(home, but)`: keys it promises elsewhere,
-      those of one session left out.
-    - `sessions(home)`: the sessions it knows, each with project and time.
-    - `forget(home, asked, dry_run=…)`: deletes what it keeps; returns how much that was.
-    - `check(home, project)`: findings for `doctor`, each the name of a text and what goes into it.
-    """
-    for room in TRACES:
-        traces = __import__(f"brimline.{room}.traces", None, None, ("traces",))
-        if hasattr(traces, name):
-            yield getattr(traces, name)

@@ -1,16 +1,16 @@
 """One hook event being answered: all that a room may ask about it, made when first asked for.
 
-Fast path: imports only `brimline.fast.io`; the rest is loaded by whoever asks for it. Rooms get a
-`Turn` and return a `Decision` or nothing.
+Fast path: imports only `io` and `paths` of `brimline.fast`; the rest is loaded by whoever asks for
+it. Rooms get a `Turn` and return a `Decision` or nothing.
 """
 
 from __future__ import annotations
 
-from brimline.fast import io
+from brimline.fast import io, paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any, TypeVar
 
     from brimline.decision import Decision
@@ -77,8 +77,6 @@ class Turn:
         try:
             return task(*arguments)
         except Exception as error:  # noqa: BLE001 - whatever it is, the session goes on
-            from brimline.hooks.entry import log_failure
-
             log_failure(self.home, what, error, self)
             return None
 
@@ -93,6 +91,12 @@ class Turn:
         notes = [note for decision in self.decisions for note in decision.model_notes]
         return NOTE_BUDGET_CHARACTERS - sum([len(note) + 2 for note in notes])
 
+    def traces(self, name: str) -> Iterator[Any]:
+        """What every room says under a name of what it leaves in the data folder."""
+        from brimline import rooms
+
+        return rooms.values_in_all_traces(name)
+
     def refresh_settings(self) -> None:
         """Compile the settings again where one of their sources has changed."""
         from brimline.settings import config
@@ -105,3 +109,16 @@ class Turn:
 
         self.policy.marked = marked
         self.attempt("settings", config.compile_policy, self.home, self.project, marked)
+
+
+def log_failure(
+    home_dir: str | None, name: str, error: BaseException, turn: Turn | None = None
+) -> None:
+    """Leave one line that `doctor` and the status line show; failing at that too is final."""
+    try:
+        from brimline.state import logs
+
+        session = turn.event.session_id if turn else ""
+        logs.record_failure(home_dir or paths.data_dir(), name, error, session)
+    except BaseException:  # noqa: BLE001, S110 - there is nobody left to tell
+        pass

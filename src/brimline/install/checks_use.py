@@ -8,13 +8,12 @@ import stat
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from brimline import clock, output
+from brimline import clock, output, rooms
 from brimline.errors import SessionError, StoreError, reason
 from brimline.fast import io, paths, policy
 from brimline.gauge.reading import Reading, measure_session
 from brimline.gauge.window import COMPACTION_RESERVE_TOKENS, ending_at_text, idle_compaction_tokens
 from brimline.guard.ceiling import Ceiling
-from brimline.hooks import table
 from brimline.install import client, datafolder
 from brimline.settings import config, presets
 from brimline.state import logs
@@ -204,6 +203,6 @@ def _check_client_cleanup(home_dir: str, project_dir: str) -> Iterator[Said]:
 
 CHECKS = (
     *(_check_data_folder, _check_own_errors, _check_configuration, _check_store),
-    *table.values_in_all_traces("check"),
+    *rooms.values_in_all_traces("check"),
     *(_check_client_version, _check_where_client_compacts, _check_client_cleanup),
 )

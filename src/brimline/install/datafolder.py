@@ -10,7 +10,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from brimline import output
+from brimline import output, rooms
 from brimline.errors import BrimlineError, InstallError, reason
 from brimline.fast import io, paths
 from brimline.hooks import table
@@ -51,7 +51,7 @@ def our_files(home_dir: str) -> list[str]:
 def _our_patterns() -> dict[str, str]:
     """By folder (`*` stands for every one there is) the names in it that only brimline writes."""
     names = {"": "", "sessions/*": rf"({_ROOMS})-[\w.-]+"}
-    for files in table.values_in_all_traces("FILES"):
+    for files in rooms.values_in_all_traces("FILES"):
         for folder, pattern in files.items():
             names[folder] = "|".join(filter(None, (names.get(folder), pattern)))
     return names

@@ -6,14 +6,18 @@ user's: they stay. A line says what was forgotten, so that it is not taken in ag
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from brimline import clock
 from brimline.carry import fold, session_record
-from brimline.hooks import table
 from brimline.search import stored
 from brimline.state import forgotten
+from brimline.store import removal
 from brimline.transcript import find
+
+if TYPE_CHECKING:
+    from brimline.rooms import Traces
 
 
 class Kept(NamedTuple):
@@ -23,7 +27,7 @@ class Kept(NamedTuple):
     last_at: float = 0.0
 
 
-def sessions_with_kept_data(home_dir: str) -> dict[str, Kept]:
+def sessions_with_kept_data(home_dir: str, traces: Traces) -> dict[str, Kept]:
     """Every session that something is kept of, with its project and when it was last active."""
     kept: dict[str, Kept] = {}
 
@@ -31,7 +35,7 @@ def sessions_with_kept_data(home_dir: str) -> dict[str, Kept]:
         before = kept.get(name, Kept())
         kept[name] = Kept(before.project or stored.real_folder(project), max(before.last_at, at))
 
-    for known_to in table.values_in_all_traces("sessions"):
+    for known_to in traces("sessions"):
         for name, project, at in known_to(home_dir):
             merge_session(name, project, at)
     for path in find.files_beginning_with():
@@ -41,12 +45,15 @@ def sessions_with_kept_data(home_dir: str) -> dict[str, Kept]:
     return kept
 
 
-def forget(home_dir: str, asked: forgotten.Asked, *, dry_run: bool = False) -> dict[str, int]:
+def forget(
+    home_dir: str, asked: forgotten.Asked, traces: Traces, *, dry_run: bool = False
+) -> dict[str, int]:
     """Delete all that is kept of some sessions; what that was, as counts.
 
     Args:
         home_dir: the data folder.
         asked: which sessions, and whether all of a project's, or all before a moment, are meant.
+        traces: what every room says of what it leaves behind.
         dry_run: count what would go, and change nothing.
 
     Raises:
@@ -56,7 +63,8 @@ def forget(home_dir: str, asked: forgotten.Asked, *, dry_run: bool = False) -> d
     if not dry_run:
         _note_forgotten(home_dir, asked)  # first: from here on nothing of it is taken in again
     counts = {"sessions": len(asked.sessions), "outputs": 0, "entries": 0, "files": 0, "backups": 0}
-    for forget_own in table.values_in_all_traces("forget"):
+    asked = asked._replace(promised=partial(removal.keys_promised_by_rooms, home_dir, traces))
+    for forget_own in traces("forget"):
         for what, number in forget_own(home_dir, asked, dry_run=dry_run).items():
             counts[what] += number
     return counts

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import os
 import shutil
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.errors import StateError
 from brimline.fast import io, json
 from brimline.transcript import find
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
 
 _FILE = "/memory/forgotten.jsonl"
 
@@ -23,6 +26,8 @@ class Asked(NamedTuple):
     sessions: tuple[str, ...]
     project: str = ""
     before: float = 0.0
+    promised: Callable[[str], Collection[str]] = lambda _: ()
+    """Keys that rooms promise in sessions other than one."""
 
 
 def note_forgotten(home_dir: str, at: float, about: dict[str, Any]) -> None:

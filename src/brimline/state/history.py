@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from brimline.errors import StateError
 from brimline.fast import io, json, paths
-from brimline.hooks import table
 from brimline.state import forgotten
 from brimline.state.figures import (
     Figures,
@@ -31,6 +30,8 @@ from brimline.transcript import compactions, find
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+
+    from brimline.rooms import Traces
 
     Progress = Callable[[int], None] | None
 
@@ -70,12 +71,13 @@ class Session:
         return figures_of_session(self.events, self.requests, self.recorded)
 
 
-def tidy(home_dir: str, session_id: str, until: float) -> None:
+def tidy(home_dir: str, session_id: str, traces: Traces, until: float) -> None:
     """Bring the history up to date, then let go of what is too old.
 
     Args:
         home_dir: the data folder.
         session_id: the running session, which loses nothing.
+        traces: what every room says of what it leaves behind.
         until: when to stop, in seconds of `time.monotonic`.
 
     Raises:
@@ -87,7 +89,7 @@ def tidy(home_dir: str, session_id: str, until: float) -> None:
         # Half of the time: where sessions are many, there must be some left to let go of old ones.
         update_changed_sessions(home_dir, until=now + (until - now) / 2)
     finally:
-        _drop_old_folders(home_dir, session_id, until)
+        _drop_old_folders(home_dir, session_id, traces, until)
 
 
 def update_changed_sessions(
@@ -325,12 +327,12 @@ def _last_figure_time(session: Session) -> float:
     )
 
 
-def _drop_old_folders(home_dir: str, session_id: str, until: float) -> None:
+def _drop_old_folders(home_dir: str, session_id: str, traces: Traces, until: float) -> None:
     """A day later announcements and telemetry go; a month later all that the history has.
 
     The order is another one each time: what there was no time for today comes first some day.
     """
-    brief = tuple(itertools.chain(*table.values_in_all_traces("BRIEF")))
+    brief = tuple(itertools.chain(*traces("BRIEF")))
     lines, parent, spooled_bytes = lines_by_session(home_dir), paths.sessions_dir(home_dir), 0
     names = io.list_names(parent)
     for name in random.sample(names, len(names)):

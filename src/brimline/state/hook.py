@@ -22,4 +22,4 @@ def tidy(turn: Turn, until: float) -> None:
     """Bring the history up to date, let go of sessions that are gone."""
     from brimline.state import history
 
-    history.tidy(turn.home, turn.state.session_id, until)
+    history.tidy(turn.home, turn.state.session_id, turn.traces, until)

@@ -18,4 +18,4 @@ def tidy(turn: Turn, until: float) -> None:
         from brimline.store import retention
 
         limits = (turn.values["store.max_mb"], turn.values["store.max_age_days"])
-        retention.tidy(turn.home, *limits, until=until)
+        retention.tidy(turn.home, *limits, turn.traces, until=until)

@@ -12,11 +12,15 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.fast import io, json
-from brimline.hooks import table
 from brimline.store import contents, layout
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from brimline.rooms import Traces
 
 _KINDS = ("blob", "json", "pin")
 
@@ -129,45 +133,45 @@ def sessions_in_store(home_dir: str) -> set[str]:
     return {str(name) for name in names if name}
 
 
-def own_and_shared_keys(home_dir: str, session: str) -> Forgotten:
+def own_and_shared_keys(home_dir: str, session: str, promised: Collection[str] = ()) -> Forgotten:
     """What a session stored, by the sidecars and the trail; changes nothing.
+
+    Args:
+        home_dir: the data folder.
+        session: its id.
+        promised: keys that rooms promise in other sessions; these are shared, too.
 
     Raises:
         StoreError: a folder cannot be read.
     """
-    by_key, sent = (
-        contents.puts_by_key_and_session(home_dir),
-        keys_promised_by_rooms(home_dir, but=session),
-    )
+    by_key = contents.puts_by_key_and_session(home_dir)
     stored = Forgotten([], [])
     for blob in contents.list_blobs(home_dir):
         described = contents.read_sidecar(home_dir, blob.key).get("session")
         sessions = {*by_key.get(blob.key, {}), described} - {None}
         if session in sessions:
-            is_shared = len(sessions) > 1 or blob.key in sent
+            is_shared = len(sessions) > 1 or blob.key in promised
             (stored.shared if is_shared else stored.keys).append(blob.key)
     return stored
 
 
-def keys_promised_by_rooms(home_dir: str, but: str = "") -> set[str]:
+def keys_promised_by_rooms(home_dir: str, traces: Traces, but: str = "") -> set[str]:
     """The keys that rooms promise elsewhere than in files, for all sessions but one.
 
     Raises:
         StoreError: what a room keeps cannot be read.
     """
-    return {
-        key for kept in table.values_in_all_traces("promised_keys") for key in kept(home_dir, but)
-    }
+    return {key for kept in traces("promised_keys") for key in kept(home_dir, but)}
 
 
-def forget_session(home_dir: str, session: str) -> Forgotten:
+def forget_session(home_dir: str, session: str, promised: Collection[str] = ()) -> Forgotten:
     """Delete what only this session stored, and every trace of it elsewhere in the store.
 
     Raises:
         StoreError: a folder cannot be read.
         OSError: something cannot be deleted or written.
     """
-    stored = own_and_shared_keys(home_dir, session)
+    stored = own_and_shared_keys(home_dir, session, promised)
     for key in stored.keys:
         forget_key(home_dir, key)
     by_key = contents.puts_by_key_and_session(home_dir)

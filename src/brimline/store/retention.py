@@ -29,12 +29,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.errors import StoreError
 from brimline.fast import io
-from brimline.hooks import table
 from brimline.store import contents, layout, pins, put, removal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
+    from brimline.rooms import Traces
     from brimline.store.contents import Blob
 
 MEGABYTE = 1_000_000
@@ -93,6 +93,7 @@ class Outcome:
 class Pass(NamedTuple):
     """How a look through all those files goes."""
 
+    traces: Traces  # what every room says of what it leaves behind
     dry_run: bool = False  # change nothing, not even what is remembered of files
     until: float = math.inf  # on the monotonic clock, when to stop
     progress: Callable[[int], None] = lambda _: None  # told the size of each file that is done
@@ -103,7 +104,13 @@ class Pass(NamedTuple):
 
 
 def tidy(
-    home_dir: str, max_mb: float, max_age_days: float, *, until: float, now: float = 0
+    home_dir: str,
+    max_mb: float,
+    max_age_days: float,
+    traces: Traces,
+    *,
+    until: float,
+    now: float = 0,
 ) -> Outcome | None:
     """Prune what is too old or too much, at most once a day; None where it is not due.
 
@@ -113,6 +120,7 @@ def tidy(
         home_dir: the data folder.
         max_mb: megabytes on disk that the store may hold.
         max_age_days: days since its last use after which a blob goes.
+        traces: what every room says of what it leaves behind.
         until: on the monotonic clock, when to stop.
         now: the present, for tests.
 
@@ -129,7 +137,7 @@ def tidy(
     # Marked before the work: sessions that start together do it once.
     layout.write_atomically(home_dir, marker, f"{moment:.3f}\n".encode())
     limits = Limits(max_age_days * DAY_S, int(max_mb * MEGABYTE), GRACE_S)
-    done = prune(home_dir, limits, Pass(until=until), now=moment)
+    done = prune(home_dir, limits, Pass(traces, until=until), now=moment)
     if not done.finished:
         io.remove(marker)
     else:
@@ -294,10 +302,11 @@ def digests_mentioned_anywhere(home_dir: str, digests: Iterable[str], how: Pass)
     """
     known = _load_mentions_by_file(home_dir)
     fresh: dict[str, Any] = {}
-    mentions = {key.removeprefix(layout.PREFIX) for key in removal.keys_promised_by_rooms(home_dir)}
+    promised = removal.keys_promised_by_rooms(home_dir, how.traces)
+    mentions = {key.removeprefix(layout.PREFIX) for key in promised}
     unreadable: list[str] = []
     finished = True
-    for path in files_that_may_mention_keys(home_dir, unreadable):
+    for path in files_that_may_mention_keys(home_dir, how.traces, unreadable):
         if how.is_time_up():
             finished = False
             break
@@ -325,7 +334,9 @@ def _refuse_if_any_unreadable(unreadable: Sequence[str]) -> None:
         )
 
 
-def files_that_may_mention_keys(home_dir: str, unreadable: list[str]) -> Iterator[str]:
+def files_that_may_mention_keys(
+    home_dir: str, traces: Traces, unreadable: list[str]
+) -> Iterator[str]:
     """Every file that may mention a key, once; folders that could not be read are added."""
     seen: set[tuple[int, int]] = set()
     present, *others = put.client_folders_using_store(home_dir)
@@ -335,8 +346,8 @@ def files_that_may_mention_keys(home_dir: str, unreadable: list[str]) -> Iterato
         else:
             noted = home_dir + layout.CLIENTS
             unreadable.append(f"{client}: not there; if that is meant, edit {noted}")
-    passing = tuple(itertools.chain(*table.values_in_all_traces("PASSING")))
-    for folder in itertools.chain(*table.values_in_all_traces("MENTIONS")):
+    passing = tuple(itertools.chain(*traces("PASSING")))
+    for folder in itertools.chain(*traces("MENTIONS")):
         for path in _files_below(f"{home_dir}/{folder}", seen, unreadable):
             name = os.path.basename(path)
             if not name.startswith(passing) and _DATABASE not in name:

@@ -34,5 +34,5 @@ def forget(home: str, asked: Asked, *, dry_run: bool) -> dict[str, int]:
     if os.path.isdir(layout.store_folder(home)):
         for name in asked.sessions:
             act = removal.own_and_shared_keys if dry_run else removal.forget_session
-            outputs += len(act(home, name).keys)
+            outputs += len(act(home, name, asked.promised(name)).keys)
     return {"outputs": outputs}
