@@ -34,7 +34,7 @@ def bootstrap_code(root: str, *installed: str) -> str:
 
     Args:
         root: the folder with the package.
-        installed: what it tells `main`.
+        installed: the folders that it tells `main`.
     """
     told = ",".join(map(ascii, installed))
     return (
@@ -77,7 +77,8 @@ def main(*installed: str) -> None:
     """Answer the event named on the command line and end the process.
 
     Args:
-        installed: the data folder; the entries of earlier versions name it on the command line.
+        installed: the folders written down at install (`paths.pin`); earlier versions named the
+            data folder alone, or named it on the command line.
     """
     import gc
 
@@ -87,14 +88,20 @@ def main(*installed: str) -> None:
         load_modules(read_bundle())
     except Exception:  # noqa: BLE001, S110 - a broken bundle only costs time
         pass
-    name = sys.argv[1:2]
-    if name == ["mod"]:
+    name, *told = [*sys.argv[1:], ""]
+    if name != "mod" and not installed:
+        installed, told = tuple(told[:1]), told[1:]
+    if installed[:1] > ("",):
+        from brimline.fast.paths import pin
+
+        pin(*installed)
+    if name == "mod":
         from brimline.mod.request import main as answer_mod
 
-        answer_mod("".join(sys.argv[2:3]), "".join(installed[:1]))
+        answer_mod(told[0])
     from brimline.hooks.entry import main as answer
 
-    answer([*name, *installed[:1], *sys.argv[2:]])
+    answer(name, "".join(told[:1]))
 
 
 def bundle_path() -> str:

@@ -84,7 +84,10 @@ def test_an_answer_that_is_none_is_the_clients_own_summary(
 
 @pytest.mark.parametrize(
     "start",
-    ["BRIMLINE_HOME=/proc/brimline", "ulimit -f 0;"],
+    [
+        """sed "s|main('[^']*'|main('/proc/brimline'|" "$0" > "$0"2; chmod 700 "$0"2; exec "$0"2""",
+        'ulimit -f 0; exec "$0"',
+    ],
     ids=["data folder read-only", "disk full"],
 )
 def test_what_cannot_be_stored_is_not_replaced(
@@ -92,7 +95,7 @@ def test_what_cannot_be_stored_is_not_replaced(
 ) -> None:
     """Python is asked and passes, because an original would be nowhere else."""
     launcher = str(installed.data / "bin" / "hook")
-    answer_with(installed, "/bin/sh", "-c", f'{start} exec "$0" mod "$@"', launcher)
+    answer_with(installed, "/bin/sh", "-c", f'{start} mod "$@"', launcher)
     calls = fill_twice(client, stub)
 
     check_own_summary(client.run_print(PROMPT), calls)

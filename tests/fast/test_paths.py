@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import pwd
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,19 +13,44 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brimline.fast import paths
+from brimline.install.pythons import package_root
+
+ROOT = package_root()
 
 
-def test_the_data_folder_has_three_sources(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The environment wins over what was installed, which wins over the client's folder."""
-    assert paths.data_dir("/installed") == str(world / "brimline")
+def test_the_data_folder_has_two_sources(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The variable wins over the client's folder."""
+    assert paths.data_dir() == str(world / "brimline")
 
     monkeypatch.delenv("BRIMLINE_HOME")
-    assert paths.data_dir("/installed/") == "/installed"
     assert paths.data_dir() == str(world / "home" / ".claude" / "brimline")
 
     monkeypatch.delenv("CLAUDE_CONFIG_DIR")
     monkeypatch.setenv("HOME", "/home/dev/")
     assert paths.client_config_dir().replace("//", "/") == "/home/dev/.claude"
+
+
+@pytest.mark.parametrize("client", ["/told/config", ""])
+@pytest.mark.parametrize("loaded", ["", "import os;"])
+def test_what_was_written_down_takes_the_place_of_the_environment(client: str, loaded: str) -> None:
+    """For this process and those that it starts, whether or not `os` is loaded already."""
+    code = (
+        f"import sys;{loaded}sys.path.insert(0,{ROOT!r});from brimline.fast import paths;"
+        f"paths.pin('/told/data',{client!r},'/told');import os;"
+        "print(*paths.folders_to_pin(),paths.normalised_path('~/x','/'),sep='|',flush=True);"
+        "os.execv('/usr/bin/env',['env'])"
+    )
+    planted = dict.fromkeys(("BRIMLINE_HOME", "CLAUDE_CONFIG_DIR", "HOME"), "/planted")
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", code], env=planted, capture_output=True, check=True
+    )
+
+    first, *rest = done.stdout.decode().split()
+    assert first == f"/told/data|{client}|/told|/told/x"
+    told = {"BRIMLINE_HOME=/told/data", "HOME=/told"}
+    assert set(rest) - {"LC_CTYPE=C.UTF-8"} == told | (
+        {f"CLAUDE_CONFIG_DIR={client}"} - {"CLAUDE_CONFIG_DIR="}
+    )
 
 
 @pytest.mark.parametrize("named", ["data/", "~/data", "data"])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from brimline.fast import io
+from brimline.fast import io, paths
 from brimline.hooks import table
 from brimline.install import entries, parts, settingsfile
 from brimline.launch import bootstrap_code
@@ -39,7 +39,7 @@ def start(program: str, *arguments: str, home: str = "") -> subprocess.Completed
 
 
 def test_it_answers_and_knows_its_data_folder(python: str, home_dir: str) -> None:
-    """Nothing but the event's name is on the command line; the variable still wins."""
+    """Nothing but the event's name is on the command line, and no variable changes it."""
     wired = parts.wiring_for_interpreter(python, home_dir)
     write(wired)
     launcher = Path(wired.launcher or "")
@@ -51,8 +51,9 @@ def test_it_answers_and_knows_its_data_folder(python: str, home_dir: str) -> Non
     assert launcher.read_text().startswith(f"#!{wired.interpreter} -IS\n")
     assert launcher.stat().st_mode & 0o777 == 0o700
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    for home in (home_dir, home_dir + "2"):
-        assert os.path.exists(f"{home}/sessions/s1/spool.jsonl")
+    spool = Path(home_dir, "sessions/s1/spool.jsonl").read_bytes()
+    assert spool.count(b"\n") == 2
+    assert not os.path.exists(home_dir + "2")
 
 
 @pytest.mark.parametrize(
@@ -65,7 +66,8 @@ def test_where_a_script_cannot_name_the_interpreter_code_is_given(
     """A blank ends the name, and some systems cut the line after 127 bytes."""
     assert entries.launcher_path_if_usable(interpreter, home) is None
     assert entries.launcher_path_if_usable("/" + "x" * 120, home) == f"{home}/bin/hook"
-    code = [interpreter, "-I", "-S", "-c", bootstrap_code("/r", home), "Stop"]
+    folders = (home, *paths.folders_to_pin()[1:])
+    code = [interpreter, "-I", "-S", "-c", bootstrap_code("/r", *folders), "Stop"]
 
     assert entries.Wiring(interpreter, "/r", home).hook_argv("Stop") == code
 

@@ -39,6 +39,23 @@ def env(name: str) -> str | None:
     return raw.decode("utf-8", "surrogateescape") if isinstance(raw, bytes) else raw
 
 
+def set_env(name: str, value: str) -> None:
+    """Set an environment variable, for this process and those that it starts; empty: remove it."""
+    loaded = sys.modules.get("os")
+    if loaded is not None:
+        if value:
+            loaded.environ[name] = value
+        else:
+            loaded.environ.pop(name, None)
+        return
+    key = name.encode()
+    if value:
+        system.environ[key] = path_bytes(value)
+        system.putenv(key, path_bytes(value))
+    elif system.environ.pop(key, None) is not None:
+        system.unsetenv(key)
+
+
 def env_names_with_prefix(prefix: str, but: tuple[str, ...] = ()) -> list[str]:
     """The names of the environment variables that begin with a prefix, some left out."""
     loaded = sys.modules.get("os")

@@ -16,27 +16,52 @@ _SESSION_LENGTH = 128
 _PRIME = (1 << 89) - 1
 # As many as the systems follow themselves.
 _MOST_LINKS = 40
+_DATA, _CLIENT = "BRIMLINE_HOME", "CLAUDE_CONFIG_DIR"
 
 # Figures of sessions for the pages, made from what is elsewhere.
 DASHBOARD_INDEX = "dashboard.sqlite3"
 
 
+def pin(data: str, client: str | None = None, home: str = "") -> None:
+    """Put what was written down at install in place of what the environment says.
+
+    Whatever the client starts begins with this: a project can set variables there. It holds for
+    everything that the process starts, too.
+
+    Args:
+        data: the data folder.
+        client: what CLAUDE_CONFIG_DIR was, empty for nothing; None: not written down.
+        home: the user's home; empty: not written down.
+    """
+    io.set_env(_DATA, data)
+    if client is not None:
+        io.set_env(_CLIENT, client)
+    if home:
+        io.set_env("HOME", home)
+
+
+def folders_to_pin() -> tuple[str, str, str]:
+    """What `pin` is to be told, as the environment of this process has it."""
+    client = client_config_dir() if io.env(_CLIENT) else ""
+    return data_dir(), client, user_home()
+
+
 def client_config_dir() -> str:
     """Claude Code's own configuration folder."""
-    chosen = io.env("CLAUDE_CONFIG_DIR") or _user_home() + "/.claude"
+    chosen = io.env(_CLIENT) or user_home() + "/.claude"
     return _absolute_from_base(chosen, io.system.getcwd)  # as the client takes it
 
 
-def data_dir(installed: str | None = None) -> str:
-    """brimline's data folder; `installed` is the one baked into the hook entries, if any.
+def data_dir() -> str:
+    """brimline's data folder.
 
     A relative one is below the user's home: hooks run in the folder of each session, and would
     otherwise keep their data in as many places.
     """
-    chosen = io.env("BRIMLINE_HOME") or installed
+    chosen = io.env(_DATA)
     if not chosen:
         return client_config_dir() + "/brimline"
-    return _absolute_from_base(chosen.removeprefix("~/"), _user_home)
+    return _absolute_from_base(chosen.removeprefix("~/"), user_home)
 
 
 def user_config(home_dir: str) -> str:
@@ -70,7 +95,7 @@ def path_fingerprint(path: str) -> str:
 def normalised_path(path: str, cwd: str) -> str:
     """A path as the client understands it: `~` and the current folder resolved, no detours."""
     if path.startswith("~/"):
-        path = _user_home() + path[1:]
+        path = user_home() + path[1:]
     elif not path.startswith("/"):
         path = f"{cwd}/{path}"
     parts: list[str] = []
@@ -162,7 +187,8 @@ def project_transcripts_dir(project_dir: str) -> str:
     return f"{client_config_dir()}/projects/{name}"
 
 
-def _user_home() -> str:
+def user_home() -> str:
+    """The user's home; without a variable what the system's list of users says."""
     chosen = io.env("HOME")
     if chosen:
         return chosen

@@ -20,7 +20,7 @@ def hook(event: str) -> None:
     """
     from brimline.hooks.entry import main
 
-    main([event])
+    main(event)
 
 
 @click.command(context_settings=output.HELP)
@@ -36,4 +36,4 @@ def statusline(wrapped: str) -> None:
     """
     from brimline.hooks.entry import main
 
-    main(["statusline", "", wrapped])
+    main("statusline", wrapped)

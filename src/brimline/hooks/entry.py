@@ -1,12 +1,10 @@
 """The process behind every installed hook: read the event, ask the rooms, answer, tidy up, leave.
 
-Fast path: imports only `sys` and rooms of ours. Whatever goes wrong, the client gets an empty
+Fast path: imports only rooms of ours. Whatever goes wrong, the client gets an empty
 answer and exit code 0, and the failure becomes one line in the error log.
 """
 
 from __future__ import annotations
-
-import sys
 
 from brimline.fast import io, paths, policy
 from brimline.hooks import table, wire
@@ -30,19 +28,17 @@ TIDY_S = 0.5
 LEAVE_S = 2.0
 
 
-def main(arguments: list[str] | None = None) -> None:
+def main(name: str, wrapped: str = "") -> None:
     """Answer one event and end the process.
 
     Args:
-        arguments: the event's name, then what the installer baked in: the data folder (or nothing)
-            and, for the status line, the command that was there before.
+        name: the event's.
+        wrapped: for the status line the command that was there before, if any.
     """
-    words = [*(arguments or sys.argv[1:]), "", "", ""]
-    name, installed_home, wrapped = words[:3]
     home_dir = turn = None
     answer = b""
     try:
-        home_dir = paths.data_dir(installed_home or None)
+        home_dir = paths.data_dir()
         _set_alarm(STDIN_S, _raise_timeout)
         raw = io.read_descriptor(0, STDIN_LIMIT_BYTES)
         _set_alarm(0.0, _end_process)

@@ -9,12 +9,13 @@ import shlex
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from brimline.fast import paths
 from brimline.hooks import table
 from brimline.launch import LAUNCHER, bootstrap_code, is_bootstrap, is_launcher
 from brimline.settings import clientsettings
 
 _STATUSLINE = "statusline"
-# The folder with the package, and the data folder.
+# The folder with the package, and what was written down: the data folder first.
 _CODE = re.compile(r"\(0,(.*?)\);from brimline\.launch import main;main\((.*?)\)\n", re.DOTALL)
 _OPTIONS = "-IS"
 # What every system takes as the first line of a script, `#!` and options included.
@@ -41,12 +42,14 @@ class Wiring(NamedTuple):
         """What the client starts at an event."""
         if self.launcher:
             return [self.launcher, event]
-        return [self.interpreter, "-I", "-S", "-c", bootstrap_code(self.root, self.home), event]
+        return [self.interpreter, "-I", "-S", "-c", self._code(), event]
 
     def launcher_bytes(self) -> bytes:
         """The launcher as a file."""
-        code = bootstrap_code(self.root, self.home)
-        return os.fsencode(f"#!{self.interpreter} {_OPTIONS}\n{code}\n")
+        return os.fsencode(f"#!{self.interpreter} {_OPTIONS}\n{self._code()}\n")
+
+    def _code(self) -> str:
+        return bootstrap_code(self.root, self.home, *paths.folders_to_pin()[1:])
 
 
 NOWHERE = Wiring("", "", "")
@@ -130,10 +133,10 @@ def _package_and_data_folder_in_code(code: str) -> tuple[str | None, str | None]
     """The package's folder and the data folder that code of ours names."""
     match = _CODE.search(code)
     try:
-        root, home = map(ast.literal_eval, match.groups() if match else ("None", "None"))
+        root, told = ast.literal_eval(f"{match[1]}, ({match[2]},)" if match else "None, (None,)")
     except (ValueError, SyntaxError):
         return None, None
-    return root, home
+    return root, told[0]
 
 
 def _read_launcher_text(launcher: str) -> str:

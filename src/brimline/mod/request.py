@@ -39,16 +39,11 @@ _STDIN_LIMIT_BYTES = 256 << 20
 _MODULES = {"alive": "alive", "command": "typed_command", "pane": "pane", "pause": "cold_cache"}
 
 
-def main(name: str, installed_home: str = "") -> None:
-    """Answer what the mod asks, and end the process.
-
-    Args:
-        name: what it asks for, one of the names above.
-        installed_home: the data folder that the installer wrote into the launcher, if any.
-    """
+def main(name: str) -> None:
+    """Answer what the mod asks by one of the names above, and end the process."""
     begun, home_dir = time.monotonic(), None
     try:
-        home_dir = paths.data_dir(installed_home or None)
+        home_dir = paths.data_dir()
         answer = respond(name, io.read_descriptor(0, _STDIN_LIMIT_BYTES), home_dir, begun)
     except BaseException as error:  # noqa: BLE001 - the client makes its own summary then
         answer = {"pass": f"{type(error).__name__}: {error}"[:300]}
