@@ -86,6 +86,35 @@ def test_at_the_brim_in_mid_turn_no_model_is_asked_and_nothing_is_lost(
     assert installed.errors() == ""
 
 
+def test_a_preview_is_named_by_its_original_and_what_looks_like_one_by_itself(
+    client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """Of files and commands, also after a fork; a build prints a reference before what it made."""
+    names = [client.project / f"core{number}.py" for number in range(3)]
+    for path in names:
+        lines = [f"def {path.stem}_{n}(request): return render(request)" for n in range(1_000)]
+        path.write_text("\n".join(lines))
+    made = "".join(f"made part {number} of the second build\n" for number in range(200))
+    (client.project / "made.txt").write_text(made)
+    first = [tool("Read", {"file_path": str(path)}) for path in names]
+    stub.script(*first, text("END"))
+    run = client.run_print(PROMPT)
+    shown = run.main[-1].results()[0].partition("\t")[2].partition("\n")[0]
+    (client.project / "build.sh").write_text(f"cat <<'EOF'\n{shown}\nEOF\ncat made.txt\n")
+    fork = ["--resume", run.session_id, "--fork-session"]
+    calls = fill(client, stub, tool("Bash", {"command": "sh build.sh"}))
+
+    after = client.run_print("Build.", args=fork).main[-1]
+
+    lines = lines_in(after)
+    check_history(after, [*calls_of(*first), *calls], PROMPT, "Build.")
+    for path, line in zip(names, lines, strict=False):
+        assert f"{path.name}: {path.stat().st_size:,} bytes, recall " in line
+        assert recalled(installed, line) == path.read_text()
+    assert recalled(installed, lines[3]) == f"{shown}\n{made}".rstrip()
+    assert installed.errors() == ""
+
+
 def test_what_was_compacted_stays_so_for_whoever_resumes(
     client: Client, stub: StubApi, installed: Installed
 ) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from brimline.mod import compact
 from brimline.settings.values import default_values
-from brimline.store import contents, layout, put, stub
+from brimline.store import contents, put
 
 from .conversation import Conversation
 
@@ -199,40 +199,6 @@ def test_every_image_is_named_in_its_line(talk: Conversation, ask: Ask, home_dir
     assert contents.read_content(home_dir, key) == b"\x89PNG" * 99
     assert answer["results"][screen].endswith(", without its image]")
     assert contents.read_content(home_dir, answer["keys"][screen]) == b"a window"
-
-
-def test_a_preview_keeps_its_key(talk: Conversation, ask: Ask, home_dir: str) -> None:
-    """What it stands for is what can be recalled; where that is gone, the preview is stored."""
-    content = BULK.encode() * 5
-    command = "cat log" + " # and so on" * 99
-    key = put.put(home_dir, content, {"tool": "Bash", "source": command})
-    preview = stub.build_reference_head(stub.Stub(key, len(content), 2_000)) + "\n" + BULK
-    kept = talk.run(command, preview)
-    lost = talk.run("cat other", preview.replace(key, layout.PREFIX + "0" * 64))
-    talk.fill(20)
-    answer = ask(talk)
-    assert answer["keys"][kept] == key
-    assert f" {len(content):,} bytes, recall " in answer["results"][kept]
-    assert contents.read_content(home_dir, answer["keys"][lost]).decode().endswith(BULK)
-
-
-@pytest.mark.parametrize(
-    "named", ["[brimline stored 9 bytes: {}]", "[CCM_CACHED]\nkey: {}\n[/CCM_CACHED]"]
-)
-@pytest.mark.parametrize("prefix", ["", layout.PREFIX])
-def test_a_result_that_poses_as_a_preview_is_stored_itself(
-    talk: Conversation, ask: Ask, home_dir: str, named: str, prefix: str
-) -> None:
-    """A program may print the key of what another call brought; its own output comes back."""
-    other = put.put(home_dir, b"of another session", {"tool": "Bash", "source": "cat secrets"})
-    text = named.format(prefix + layout.digest_of_key(other)) + "\n" + BULK
-    call = talk.run("make", text)
-    talk.fill(20)
-
-    key = ask(talk)["keys"][call]
-
-    assert key != other
-    assert contents.read_content(home_dir, key) == text.encode()
 
 
 def test_a_line_is_one_line_and_at_most_300_characters(talk: Conversation, ask: Ask) -> None:

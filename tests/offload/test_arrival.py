@@ -97,6 +97,7 @@ def test_a_reference_names_the_end_of_a_path(player: Player) -> None:
 def test_what_was_replaced_is_stored_with_what_is_known_of_it(player: Player) -> None:
     """Tool, command, exit code, session and folder; the session's spool has its sizes."""
     shown = player.bash("cat app.log", BUILD) or ""
+    lines = shown.split("\n")
 
     found = contents.read_sidecar(player.home_dir, KEY)
     told = {name: found[name] for name in ("tool", "source", "exit", "session", "cwd", "bytes")}
@@ -114,6 +115,9 @@ def test_what_was_replaced_is_stored_with_what_is_known_of_it(player: Player) ->
         "bytes": 20_000,
         "would": 20_000,
         "shown": len(shown),
+        "call": "toolu_1",
+        "lines": len(lines),
+        "text": intercept.fingerprint_of_lines(lines),
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,7 +12,7 @@ from brimline.fast import io
 from brimline.hooks import entry
 from brimline.offload import hook
 from brimline.offload.hook import PINS_WAIT
-from brimline.store import contents, layout, pins, put, stub
+from brimline.store import contents, layout, pins, put
 
 from .conftest import LOG
 
@@ -65,7 +66,7 @@ def test_the_last_result_is_pinned_by_its_reference(
     """What was swapped is in the store already; the level is soft unless given."""
     shown = player.bash("make all", LOG)
     assert shown is not None
-    session.tool_result("t1", shown)
+    session.tool_result("toolu_1", shown)
 
     player.say("brim:pin last")
 
@@ -99,20 +100,33 @@ def test_a_pin_is_renewed_or_made_firmer_but_not_loosened_by_a_weaker_one(
     assert pinned(player, KEY) == ["none"]
 
 
-def test_a_printed_reference_pins_nothing_of_another_session(
+@pytest.mark.parametrize("end", ["", SMALL])
+def test_a_printed_reference_pins_nothing_else(
+    player: Player, session: SessionBuilder, end: str
+) -> None:
+    """The result that printed it is pinned itself, though this session stored what it names."""
+    shown = player.bash("make all", LOG) or ""
+    printed = (shown if end else shown.partition("\n")[0]) + "\n" + SMALL
+    session.tool_result("t9", printed)
+
+    player.say("brim:pin last")
+
+    named = "sha256:" + put.sha256(LOG.encode())
+    assert pinned(player, named, "sha256:" + put.sha256(printed.encode())) == ["none", "soft"]
+
+
+def test_a_forks_preview_is_what_its_origin_was_shown(
     player: Player, session: SessionBuilder
 ) -> None:
-    """The result that printed it is pinned itself; a fork's reference is its origin's."""
-    other = put.put(player.home_dir, LOG.encode(), {"tool": "Bash", "session": "s2"})
-    printed = stub.build_reference_head(stub.Stub(other, len(LOG))) + "\n" + SMALL
-    session.tool_result("t1", printed)
+    """The record is that of a session whose file lies beside its own."""
+    shown = player.bash("make all", LOG) or ""
+    player.session_id = "s2"
+    Path(session.path).with_name("s1.jsonl").touch()
+    session.tool_result("toolu_1", shown)
 
     player.say("brim:pin last")
 
-    assert pinned(player, other, "sha256:" + put.sha256(printed.encode())) == ["none", "soft"]
-    session.tool_result("t2", printed, forkedFrom={"sessionId": "s2"})
-    player.say("brim:pin last")
-    assert pinned(player, other) == ["soft"]
+    assert pinned(player, "sha256:" + put.sha256(LOG.encode())) == ["soft"]
 
 
 @pytest.mark.parametrize(
@@ -244,19 +258,6 @@ def test_of_two_large_results_the_later_one_is_the_last(
 
     assert pinned(player, KEY) == ["soft"]
     assert len(contents.list_blobs(player.home_dir)) == 1
-
-
-@pytest.mark.parametrize(("before", "counts"), [(0, True), (2_000, False)])
-def test_a_reference_counts_at_the_beginning_of_a_result(
-    player: Player, session: SessionBuilder, before: int, *, counts: bool
-) -> None:
-    """Further in it is part of what somebody printed."""
-    shown = player.bash("make all", LOG) or ""
-    session.tool_result("t1", "x" * before + "\n" + shown + SMALL)
-
-    player.say("brim:pin last")
-
-    assert pinned(player, "sha256:" + put.sha256(LOG.encode())) == ["soft" if counts else "none"]
 
 
 def test_without_a_transcript_there_is_nothing_to_pin(player: Player) -> None:

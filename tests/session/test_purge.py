@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.transcript.compacted import compact_inside
 
+from brimline.hooks import entry
 from brimline.session import purge as purging
 from brimline.session import restore as restoring
 from brimline.session import session_documents, session_text
@@ -17,6 +18,7 @@ from brimline.session.disk import RewriteError
 from brimline.session.purge import Options
 from brimline.store import contents, pins, put
 from brimline.testing import text_block
+from brimline.transcript import find
 
 from .recorded import everything, output
 
@@ -57,6 +59,32 @@ def test_an_old_result_becomes_a_line(session: Recorded, home_dir: str, old_resu
     assert len(before) - len(session.data) == found.saved_disk_bytes
     assert done.before.length - done.after.length == found.saved_disk_bytes
     assert found.saved_context_tokens == int((len(output("build")) - len(text)) / 2.85)
+
+
+def test_a_preview_becomes_a_line_that_names_its_original(session: Recorded, home_dir: str) -> None:
+    """As in a compaction; a printed reference does not, and what stands behind a preview stays."""
+    content = "\n".join(f"def handler_{n}(request): return render(request)" for n in range(2_000))
+    call = session.tool_call(50_000, "Bash", command="cat a.py")
+    response = {"stdout": content, "stderr": "old", "interrupted": False, "isImage": False}
+    event: dict[str, Any] = {
+        "session_id": find.session_id_of(session.path),
+        "cwd": "/p",
+        "tool_name": "Bash",
+    }
+    event |= {"tool_input": {"command": "cat a.py"}, "tool_response": response}
+    raw = entry.respond("PostToolUse", json.dumps(event | {"tool_use_id": call}).encode(), home_dir)
+    shown = json.loads(raw)["hookSpecificOutput"]["updatedToolOutput"]["stdout"]
+    session.tool_result(call, f"{shown}\nold")
+    printing = session.call(f"{shown}\nold", command="./build.sh")
+    session.talk()
+
+    session.purge()
+
+    key = "sha256:" + hashlib.sha256(content.encode()).hexdigest()
+    line = f"[brimline: Bash cat a.py: {len(content):,} bytes, recall {key[:19]}]"
+    assert session.results[call] == f"{line}\nold"
+    assert f": {len(shown.encode()) + 4:,} bytes, recall " in session.results[printing]
+    assert key[:19] not in session.results[printing]
 
 
 @pytest.mark.row("S2-18")

@@ -15,7 +15,8 @@ from brimline.compaction import cold
 from brimline.compaction.cold import Call
 from brimline.errors import StoreError
 from brimline.offload import judge
-from brimline.store import contents, layout, put, stub
+from brimline.offload.previews import Previews
+from brimline.store import layout, put, stub
 from brimline.transcript import words
 
 _TRIGGERS = ("auto", "manual", "idle")
@@ -73,8 +74,7 @@ def store_cold_and_answer(
     too_little += f", less than {share:.0%} (compaction.inside)"
     if not results or largest < least:
         return {"pass": too_little}, 0
-    about = {"session": request["session"], "cwd": request["cwd"], "moved_out": True}
-    mover = _Mover(home_dir, about)
+    mover = _Mover(home_dir, request)
     for call in results:
         mover.move_result(call, conversation.texts[call.id], conversation.images.get(call.id, ""))
     for call in inputs:
@@ -156,9 +156,10 @@ def _add_result(found: Conversation, result: dict[str, Any]) -> None:
 class _Mover:
     """Takes originals into the store and says what stands in for them."""
 
-    def __init__(self, home_dir: str, about: dict[str, Any]) -> None:
-        self.home_dir = home_dir
-        self.about = about
+    def __init__(self, home_dir: str, request: dict[str, Any]) -> None:
+        self.home_dir, session = home_dir, request["session"]
+        self.about = {"session": session, "cwd": request["cwd"], "moved_out": True}
+        self.previews = Previews(home_dir, session)
         self.moved = Moved({}, {}, {}, {})
         self.freed_tokens = 0.0
         self.problem = ""
@@ -168,11 +169,15 @@ class _Mover:
         """A line in the place of a result, where that is shorter and the result is stored."""
         note = _note_on_image_for_line(call, text) if image else ""
         data = text.encode("utf-8", "surrogatepass") or binascii.a2b_base64(image)
-        preview = self._key_and_size_behind_preview(call, text)
-        key, size = preview or (self._store(data, call), len(data))
+        original = self.previews.original_of(call.id, text)
+        key = original.key if original else self._store(data, call)
         if key is None:
             return
-        line = stub.build_line(call.tool, call.subject, size, key, note)
+        size_bytes = original.size_bytes if original else len(data)
+        line = stub.build_line(call.tool, call.subject, size_bytes, key, note)
+        if original:
+            layout.mark_as_used(self.home_dir, layout.digest_of_key(key))
+            line = f"{line}\n{original.beside}".rstrip()
         if len(line) < len(text) or image:
             self.moved.results[call.id], self.moved.keys[call.id] = line, key
             self.freed_tokens += _result_text_tokens(text) - _result_text_tokens(line)
@@ -192,22 +197,6 @@ class _Mover:
     def has_moved_every_image(self, images: dict[str, str]) -> bool:
         """Whether no image would go without a line."""
         return images.keys() <= self.moved.results.keys()
-
-    def _key_and_size_behind_preview(self, call: Call, text: str) -> tuple[str, int] | None:
-        """The key and the size of what a preview of ours stands for, if its content is there.
-
-        Any program can print one, with the key of something else: what is stored has to be of the
-        same tool and subject, or the result counts as its own.
-        """
-        preview = stub.first_reference_in(text) if text.startswith(stub.BEGINNINGS) else None
-        if preview is None:
-            return None
-        about = contents.read_sidecar(self.home_dir, preview.key)
-        source = str(about.get("source") or "")[: clienttools.LONGEST_SUBJECT]
-        if about.get("tool") != call.tool or source not in ("", call.subject):
-            return None
-        is_there = layout.mark_as_used(self.home_dir, layout.digest_of_key(preview.key))
-        return (preview.key, preview.content_bytes or len(text)) if is_there else None
 
     def _store(self, data: bytes, call: Call) -> str | None:
         """The key of content that is in the store now; None where it could not be stored."""

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from brimline.offload.tool_results import ToolResult
 
 _SOURCE_CHARACTERS = 60
+# What the client puts before each line of a file.
+NUMBERING = " 0123456789\t→"
 # Hashes of the session's project, and of the tool with what its call is remembered by.
 _Call = tuple[str, str]
 # What is learned of a call: its output was replaced, stayed, or was recalled.
@@ -150,7 +152,11 @@ class _Arrival:
         size, would = self.size_bytes, self.client_shown
         _append_learned_event(turn.home, _STUB, self.learned_as, size, key)
         text = self._make_reference_text(key, shown)
-        turn.spool_event("Offloaded", tool=tool, key=key, bytes=size, would=would, shown=len(text))
+        told = {"tool": tool, "key": key, "bytes": size, "would": would, "shown": len(text)}
+        lines = text.split("\n")
+        # By these `previews` knows it again.
+        told |= {"call": turn.event.call_id, "lines": len(lines)}
+        turn.spool_event("Offloaded", **told, text=fingerprint_of_lines(lines))
         return Decision(replacement=self.result.replaced(text))
 
     def note_shown_lines_and_pin_if_awaited(self) -> None:
@@ -184,6 +190,12 @@ class _Arrival:
         also += ["The same call again shows all of it once."] if self.may_repeat else []
         rest = stub.how_to_get_the_rest_text(key, _command_starting_brimline(self.turn.home), *also)
         return preview.reference_with_preview_text(stored, result.note, shown, rest)
+
+
+def fingerprint_of_lines(lines: list[str]) -> str:
+    """Return what tells a preview from any other text, though the client may number its lines."""
+    bare = "\n".join([line.lstrip(NUMBERING).rstrip() for line in lines])
+    return put.sha256(bare.encode("utf-8", "replace"))[: 2 * _DIGITS]
 
 
 def _is_always_recalled(home_dir: str, call: _Call) -> bool:

@@ -50,8 +50,6 @@ _WAS_PREVIEWED = (
     "Read the file again (it comes whole now) or change it with Edit. "
     "If replacing all of it is what you want, repeat the Write: it passes."
 )
-# What the client puts before each line of a file.
-_NUMBERING = " 0123456789\t→"
 
 
 def note_preview_of_file(turn: Turn, path: str, key: str, total_lines: int) -> None:
@@ -294,5 +292,5 @@ def _answers_of_line(calls: dict[str, tuple[str, dict[str, Any]]], line: Any) ->
         if call is not None:
             response = line.get(row.COPY_FIELD) if len(results) == 1 else None
             lines = row.content_text(block.get("content"))[:_HEAD_CHARACTERS].split("\n")
-            head = "\n".join([part.lstrip(_NUMBERING) for part in lines])
+            head = "\n".join([part.lstrip(intercept.NUMBERING) for part in lines])
             yield _Answer(*call, response, head, row.cwd_of(line) or "")

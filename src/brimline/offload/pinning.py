@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from brimline.decision import Decision
 from brimline.errors import StoreError
 from brimline.fast import io, json
-from brimline.offload import looks
+from brimline.offload import looks, previews
 from brimline.offload.hook import LARGE_BYTES, PINS_WAIT
-from brimline.store import contents, layout, pins, put, stub
-from brimline.transcript.row import forked_from_session, main_thread_results
+from brimline.store import contents, layout, pins, put
+from brimline.transcript.row import main_thread_results
 
 if TYPE_CHECKING:
     from brimline.hooks.turn import Turn
@@ -47,11 +47,13 @@ def obey_directive(directive: pins.Directive, turn: Turn) -> str:
 
 def ensure_last_large_result_is_stored(turn: Turn) -> str | None:
     """The nearest large result before; one that stayed in the window is stored for it."""
+    shown = previews.Previews(turn.home, turn.state.session_id, turn.event.transcript)
     try:
         for row in json.rows_backward(turn.event.transcript, b'"tool_result"', _LOOK_BACK_BYTES):
-            sessions = {turn.state.session_id, forked_from_session(row)}
-            for text in reversed([result.text for result in main_thread_results(row)]):
-                if key := _key_of_result_or_store_it(text, sessions, turn):
+            for result in reversed(list(main_thread_results(row))):
+                original = shown.original_of(result.call_id, result.text)
+                key = original.key if original else _key_of_text_or_store_it(result.text, turn)
+                if key:
                     return key
     except OSError:
         pass  # a session that has no transcript yet has no results either
@@ -75,21 +77,14 @@ def pin_results_of_open_ranges(state: SessionState, home_dir: str) -> None:
     )
 
 
-def _key_of_result_or_store_it(text: str, sessions: set[str | None], turn: Turn) -> str | None:
+def _key_of_text_or_store_it(text: str, turn: Turn) -> str | None:
     """Return the key of what a result shows; None where that is too small to be pinned.
 
-    What a stub stands for and what was recalled is in the store already. A search through the store
-    is no result of its own. Any program can print a stub: it counts where one of these sessions,
-    this one or the one it was forked from, stored what it names.
+    What was recalled is in the store already. A search through the store is no result of its own.
     """
     home_dir = turn.home
     if text.startswith(_OWN_ANSWER):
         return _key_in_recall_header(text, home_dir)
-    reference = stub.first_reference_in(text[:1_000]) if "sha256:" in text[:1_000] else None
-    if reference:
-        storing = contents.puts_by_key_and_session(home_dir).get(reference.key, {})
-        if not sessions.isdisjoint(storing):
-            return reference.key
     content = text.encode("utf-8", "surrogatepass")
     if len(content) < LARGE_BYTES:
         return None

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import models
 from brimline.compaction import cold
+from brimline.offload.previews import Previews
 from brimline.session import disk
 from brimline.session.disk import BLOCK_BYTES, RewriteError
 from brimline.session.restore import write_note
@@ -127,7 +128,8 @@ def plan_purge(path: str, options: Options, home_dir: str, progress: Progress = 
     """
     with open(path, "rb", buffering=BLOCK_BYTES) as file:
         size = os.fstat(file.fileno()).st_size
-        survey = take_survey(file, size, progress)
+        shown = Previews(home_dir, find.session_id_of(path), path)
+        survey = take_survey(file, size, progress, shown)
     plan = make_purge_plan(survey, options, pins.all_pins(home_dir))
     # Only a plan is made from these; it keeps what it needs.
     survey.items, survey.sent.calls, survey.conversation = [], {}, []
@@ -193,7 +195,8 @@ class _Chooser:
 
     def _is_pinned(self, item: Item) -> bool:
         """Whether the user wants a result to stay, by a directive or by a pin in the store."""
-        return item.call.id in self._calls or item.digest in self._digests
+        digest = layout.digest_of_key(key_of_item(item)) if item.digest else ""
+        return item.call.id in self._calls or digest in self._digests
 
     def strategy_that_could_remove(self, item: Item) -> str:
         """By what something that may go would go, wanted or not; empty for what may not."""
@@ -266,12 +269,14 @@ def _add_text_to_plan(plan: Plan, item: Item, saving: Saving) -> None:
 
 def line_for_result(item: Item) -> str:
     """The line that the model reads instead of a result."""
-    return stub.build_line(item.call.tool, item.call.subject, item.size_bytes, key_of_item(item))
+    call, beside = item.call, item.original.beside if item.original else ""
+    line = stub.build_line(call.tool, call.subject, item.size_bytes, key_of_item(item))
+    return f"{line}\n{beside}".rstrip()
 
 
 def key_of_item(item: Item) -> str:
-    """The key of a result in the store."""
-    return layout.PREFIX + item.digest
+    """The key of a result in the store; of a preview that of what it stands for."""
+    return item.original.key if item.original else layout.PREFIX + item.digest
 
 
 def purge(
@@ -361,8 +366,10 @@ class _PurgedCopy:
         about = {"tool": item.call.tool, "source": item.call.subject}
         about["session"] = find.session_id_of(self._path)
         meta = {name: value for name, value in about.items() if value}
-        key = put.put(self._home_dir, text.encode(), meta, is_last=False)
-        if key != key_of_item(item):
+        key = key_of_item(item)
+        if item.original:
+            layout.mark_as_used(self._home_dir, layout.digest_of_key(key))
+        elif put.put(self._home_dir, text.encode(), meta, is_last=False) != key:
             raise changed_meanwhile_error(self._path)
         self._keys[key] = None
 

@@ -22,6 +22,7 @@ from brimline.transcript.compactions import LOADED_WHOLE_BYTES, Links
 if TYPE_CHECKING:
     from typing import BinaryIO
 
+    from brimline.offload.previews import Original, Previews
     from brimline.transcript.read import Line, Progress
 
     Path = tuple[str | int, ...]
@@ -36,8 +37,6 @@ _LARGE_BYTES = 5_000
 SMALLEST_COPY_BYTES = 250
 # Results that the client itself needs when it goes on with a session: agents, tasks, plans.
 _KEPT_COPIES = ("Agent", "Task", "Todo", "Skill", "ExitPlanMode", "EnterPlanMode", "AskUser")
-# A reference of another tool that does not say how much it stands for.
-_ANY_BYTES = 1 << 62
 _CHECKED_BYTES = 512
 _UNKNOWN = Call("", "", "")
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
@@ -83,6 +82,7 @@ class Item:
     size_bytes: int = 0
     characters: int = 0
     digest: str = ""  # its SHA-256, which is its key in the store
+    original: Original | None = None  # of a preview
     strategy: str = ""  # by which it goes
     is_again: bool = False  # whether an earlier row that changes has the same
 
@@ -131,21 +131,23 @@ class Survey:
     conversation: list[pins.Directive | pins.Result] = field(default_factory=list)
 
 
-def take_survey(stream: BinaryIO, length: int, progress: Progress) -> Survey:
-    """Read the first `length` bytes of a session.
+def take_survey(
+    stream: BinaryIO, length: int, progress: Progress, previews: Previews | None = None
+) -> Survey:
+    """Read the first `length` bytes of a session, of which it may be known what it was shown.
 
     Raises:
         OSError: it cannot be read.
     """
-    surveyor = _Surveyor()
+    surveyor = _Surveyor(previews)
     for line in read.lines_of_stream(stream, length, progress):
         surveyor.read_line(line)
     return surveyor.close()
 
 
 class _Surveyor:
-    def __init__(self) -> None:
-        self.found = Survey()
+    def __init__(self, previews: Previews | None) -> None:
+        self.found, self._previews = Survey(), previews
         self.calls: dict[str, Call] = {}
         self.requests: dict[str, int] = {}
         self.last_name: str | None = None
@@ -289,9 +291,11 @@ class _Surveyor:
     def _note_result(self, value: dict[str, Any], located: Told, mark: Mark | None) -> None:
         """Note a text of a result."""
         (call_id, path, content), survey = located, self.found
-        replaced = original_bytes_of_replaced_result(content)
-        data = b"" if replaced is not None else _utf8_bytes_or_empty(content)
-        size_bytes = len(data) if replaced is None else replaced
+        data = _utf8_bytes_or_empty(content)
+        original = self._previews.original_of(call_id, content) if self._previews else None
+        size_bytes = original.size_bytes if original else stub.bytes_line_stands_for(content)
+        if size_bytes is None:
+            size_bytes = len(data)
         is_main = not row.is_sidechain(value)
         if is_main and size_bytes >= _LARGE_BYTES:
             survey.conversation.append(pins.Result(call_id))
@@ -303,7 +307,7 @@ class _Surveyor:
         item = Item(TEXT, mark, request, row.uuid_of(value), disk_bytes, call, path)
         item.segment, item.is_main = self._now.segment, is_main
         item.size_bytes, item.characters = size_bytes, len(content)
-        item.digest = sha256(data).hexdigest()
+        item.digest, item.original = sha256(data).hexdigest(), original
         survey.items.append(item)
 
     def _note_client_copy(self, value: dict[str, Any], call: Call, raw: bytes, mark: Mark) -> None:
@@ -324,16 +328,6 @@ def row_bytes(value: Any) -> bytes:
         return _encode(value).encode()
     except UnicodeEncodeError:
         return json.dumps(value, separators=(",", ":")).encode()
-
-
-def original_bytes_of_replaced_result(text: str) -> int | None:
-    """How large a result was that is no longer itself but a line or a reference; else None."""
-    if text.startswith(stub.LINE):
-        return stub.bytes_line_stands_for(text)
-    reference = stub.first_reference_in(text) if text.startswith(stub.BEGINNINGS) else None
-    if reference is None:
-        return None
-    return _ANY_BYTES if reference.content_bytes is None else reference.content_bytes
 
 
 def line_checksum(raw: bytes) -> int:

@@ -20,7 +20,7 @@ _LOOK_BYTES = 1 << 20
 _MOST_LATER_FILES = 20
 _LATER_LOOK_BYTES = 4 << 20
 # A session goes on from one of late; older ones are not searched.
-_MOST_ORIGINS = 30
+MOST_ORIGINS = 30
 
 
 def wanted_transcript(session_id: str | None) -> str:
@@ -144,7 +144,7 @@ def session_id_after_clears(first_session: str) -> str:
     """
     with contextlib.suppress(SessionError):
         own = transcript_by_id_start(first_session)
-        others = [path for path in _folder_files_newest_first(own) if path != own]
+        others = [path for path in files_beside_newest_first(own) if path != own]
         for path in others[:_MOST_LATER_FILES]:
             if modified_at(path) >= modified_at(own) and _has_first_session_id(path, first_session):
                 return session_id_of(path)
@@ -160,13 +160,13 @@ def transcript_it_went_on_from(path: str) -> str | None:
     mark = _mark_of_first_kept_message(path)
     if mark is None:
         return None
-    for each in _folder_files_newest_first(path)[:_MOST_ORIGINS]:
+    for each in files_beside_newest_first(path)[:MOST_ORIGINS]:
         if file_contains(each, mark) and _mark_of_first_kept_message(each) != mark:
             return each
     return None
 
 
-def _folder_files_newest_first(path: str) -> list[str]:
+def files_beside_newest_first(path: str) -> list[str]:
     """The session files in the folder of one, that one too, the newest first."""
     folder = glob.escape(os.path.dirname(path))
     return sorted(glob.glob(f"{folder}/*.jsonl"), key=modified_at, reverse=True)

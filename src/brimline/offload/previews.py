@@ -1,0 +1,83 @@
+"""Which results of a session are previews of ours, and what each of them stands for.
+
+Any program can print a reference, with the key of something else. So a result counts as a preview
+only if the session's own record has it: this call's result was stored under this key, and the text
+is the one that was put in its place. A fork's calls are on record in the session that made them.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from brimline.fast import json, paths
+from brimline.offload import intercept
+from brimline.state.session import SPOOL
+from brimline.store import contents, layout, stub
+from brimline.transcript import find
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# The number of a first line, and how a reference begins.
+_HEAD_CHARACTERS = 40
+
+
+class Original(NamedTuple):
+    """What a preview stands for."""
+
+    key: str
+    size_bytes: int
+    beside: str
+    """What the result says besides the preview, such as standard error."""
+
+
+class Previews:
+    """Those that a session was shown."""
+
+    def __init__(self, home_dir: str, session_id: str, transcript: str | None = None) -> None:
+        """Nothing is read before somebody asks.
+
+        Args:
+            home_dir: the data folder.
+            session_id: whose record counts.
+            transcript: the session's file, where it is known.
+        """
+        self._home_dir = home_dir
+        self._sessions = _session_then_others_of_its_project(session_id, transcript)
+        self._rows: dict[str, list[dict[str, Any]]] = {}
+
+    def original_of(self, call_id: str, text: str) -> Original | None:
+        """What the result of a call stands for; None where it is no preview, or that is gone.
+
+        Raises:
+            OSError: the session's record cannot be read.
+        """
+        if stub.BEGINNINGS[0] not in text[:_HEAD_CHARACTERS]:
+            return None
+        while call_id not in self._rows and (session := next(self._sessions, "")):
+            path = f"{paths.session_dir(self._home_dir, session)}/{SPOOL}"
+            for fields in json.read_lines(path, containing=b'"Offloaded"'):
+                self._rows.setdefault(str(fields.get("call")), []).append(fields)
+        lines = text.split("\n")
+        found = (self._original_shown_by(lines, fields) for fields in self._rows.get(call_id, ()))
+        return next(filter(None, found), None)
+
+    def _original_shown_by(self, lines: list[str], fields: dict[str, Any]) -> Original | None:
+        """What a preview on record stands for, where a text begins with it and that is stored."""
+        key, count = fields.get("key"), fields.get("lines")
+        if not isinstance(key, str) or not isinstance(count, int):
+            return None
+        if intercept.fingerprint_of_lines(lines[:count]) != fields.get("text"):
+            return None
+        digest = key.removeprefix(layout.PREFIX)
+        size_bytes = layout.is_digest(digest) and contents.length_of_content(self._home_dir, digest)
+        return Original(key, size_bytes, "\n".join(lines[count:]).strip()) if size_bytes else None
+
+
+def _session_then_others_of_its_project(session_id: str, transcript: str | None) -> Iterator[str]:
+    """A session, and those that it may have gone on from: a fork's rows do not say which."""
+    yield session_id
+    path = transcript or next(iter(find.files_beginning_with(f"{session_id}.jsonl")), None)
+    others = map(find.session_id_of, find.files_beside_newest_first(path) if path else ())
+    yield from itertools.islice((each for each in others if each != session_id), find.MOST_ORIGINS)
