@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from brimline.hooks import entry
-from brimline.offload import hook
+from brimline.offload import marks
 from brimline.state.session import MOD_ALIVE, SessionState
 from brimline.testing import SessionBuilder, bash_event
 
@@ -141,10 +141,10 @@ def test_a_file_shown_as_a_preview_has_every_read_looked_at(
     """And in a session with a past, until it is known that there was none."""
     state = SessionState(home_dir, session.session_id)
     state.spool_event("SessionStart", {})
-    open(f"{state.folder}/{hook.PAST}", "w").close()
+    open(f"{state.folder}/{marks.PAST}", "w").close()
     assert gate_at(session, home_dir, 40_000)["reads"] is False
-    open(f"{state.folder}/{hook.PREVIEWED}x", "w").close()
-    open(f"{state.folder}/{hook.PINS_WAIT}", "w").close()
+    open(f"{state.folder}/{marks.PREVIEWED}x", "w").close()
+    open(f"{state.folder}/{marks.PINS_WAIT}", "w").close()
     gate = gate_at(session, home_dir, 40_100)
     assert (gate["reads"], gate["all"]) == (True, True)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline.offload import hook, looks
+from brimline.offload import hook, marks, past
 from brimline.store import put
 
 from .conftest import LOG, SOURCE, Player
@@ -212,16 +212,16 @@ def test_a_past_is_known_once_the_call_at_hand_is_in_it(
 ) -> None:
     """A fork's transcript is written while its first calls are on their way."""
     fork = Player(home_dir, project_dir, "s2", source="fork")
-    assert hook.PAST not in fork.turn("Stop").state.names
-    looks.catch_up_from_transcript(fork.turn("PostToolUse"))
+    assert marks.PAST not in fork.turn("Stop").state.names
+    past.catch_up_from_transcript(fork.turn("PostToolUse"))
     fork.transcript = str(session.path)
     call_id = session.tool_call(1_000, "Read", file_path="/p/a.py")
-    looks.catch_up_from_transcript(fork.turn("PostToolUse", tool_use_id="toolu_of_another"))
-    assert hook.PAST not in fork.turn("Stop").state.names
+    past.catch_up_from_transcript(fork.turn("PostToolUse", tool_use_id="toolu_of_another"))
+    assert marks.PAST not in fork.turn("Stop").state.names
 
-    looks.catch_up_from_transcript(fork.turn("PostToolUse", tool_use_id=call_id))
+    past.catch_up_from_transcript(fork.turn("PostToolUse", tool_use_id=call_id))
 
-    assert hook.PAST in fork.turn("Stop").state.names
+    assert marks.PAST in fork.turn("Stop").state.names
 
 
 def test_a_link_is_no_other_file(player: Player, project_dir: str) -> None:
@@ -241,7 +241,7 @@ def test_a_past_that_is_read_twice_counts_once(player: Player, session: SessionB
     session.tool_result(session.tool_call(1_000, "Edit", file_path="/p/a.py"), "ok")
     player.transcript = str(session.path)
     for _ in range(2):
-        looks.catch_up_from_transcript(player.turn("PostToolUse"))
+        past.catch_up_from_transcript(player.turn("PostToolUse"))
 
-    noted = Path(player.turn("Stop").state.folder, hook.EDITED).read_text()
+    noted = Path(player.turn("Stop").state.folder, marks.EDITED).read_text()
     assert noted.count("\n") == 1

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from brimline.fast import paths
-from brimline.offload import hook, intercept, judge
+from brimline.offload import hook, intercept, judge, marks, tool_results
 from brimline.store import contents, pins, put
 
 from .conftest import LOG, SOURCE, Player
@@ -25,7 +25,7 @@ HITS = "\n".join(f"m{n % 90}.py:{n}: hit" for n in range(2_000))
 
 def learned(player: Player) -> list[dict[str, Any]]:
     """What was learned of calls, without its time."""
-    path = Path(player.home_dir, hook.LEARNED)
+    path = Path(player.home_dir, marks.LEARNED)
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     return [{name: line[name] for name in line if name not in ("v", "at")} for line in lines]
 
@@ -117,7 +117,7 @@ def test_what_was_replaced_is_stored_with_what_is_known_of_it(player: Player) ->
         "shown": len(shown),
         "call": "toolu_1",
         "lines": len(lines),
-        "text": intercept.fingerprint_of_lines(lines),
+        "text": tool_results.fingerprint_of_lines(lines),
     }
 
 
@@ -263,32 +263,32 @@ def test_a_call_that_names_no_file_is_another_after_each_change(
 def test_offers_are_numbered_and_only_one_process_makes_each(player: Player) -> None:
     """Two that begin together make the same one, of which the second is told."""
     first, twin = player.turn("Stop"), player.turn("Stop")
-    assert (first.state.names, twin.state.names) == ([hook.PAST], [hook.PAST])
+    assert (first.state.names, twin.state.names) == ([marks.PAST], [marks.PAST])
 
     made = [intercept.create_repeat_offer(turn, "c") for turn in (first, twin, first, first)]
 
     assert made == [True, False, True, True]
-    assert first.state.names[1:] == [f"{hook.OFFER}c-{number}" for number in (1, 2, 3)]
-    assert twin.state.names[1:] == [f"{hook.OFFER}c-1"]
+    assert first.state.names[1:] == [f"{marks.OFFER}c-{number}" for number in (1, 2, 3)]
+    assert twin.state.names[1:] == [f"{marks.OFFER}c-1"]
 
 
 def test_an_offer_goes_with_its_mark_after_ten_results(player: Player) -> None:
     """Each result since is a byte in it."""
     turn = player.turn("Stop")
     intercept.create_repeat_offer(turn, "c")
-    (offer,) = [name for name in turn.state.names if name.startswith(hook.OFFER)]
+    (offer,) = [name for name in turn.state.names if name.startswith(marks.OFFER)]
     folder = Path(turn.state.folder)
-    taken = folder / offer.replace(hook.OFFER, hook.TAKEN)
+    taken = folder / offer.replace(marks.OFFER, marks.TAKEN)
     taken.write_text("")
 
-    hook.count_down_repeat_offers(turn, 4)
+    marks.count_down_repeat_offers(turn, 4)
     assert (folder / offer).stat().st_size == 4
     for _ in range(6):
-        hook.count_down_repeat_offers(turn)
+        marks.count_down_repeat_offers(turn)
     assert (folder / offer).stat().st_size == 10
     assert offer in turn.state.names
     assert taken.exists()
-    hook.count_down_repeat_offers(turn)
+    marks.count_down_repeat_offers(turn)
     assert not (folder / offer).exists()
     assert not taken.exists()
     assert offer not in turn.state.names
@@ -301,9 +301,9 @@ def test_a_change_is_noted_by_the_file_that_it_names(player: Player, asked: dict
 
     assert hook.post_tool_use(turn) is None
 
-    assert (hook.EDITED in turn.state.names) is bool(asked)
-    assert intercept.was_file_edited(player.turn("Stop"), "/p/a.py") is bool(asked)
-    assert not intercept.was_file_edited(player.turn("Stop"), "/p/b.py")
+    assert (marks.EDITED in turn.state.names) is bool(asked)
+    assert marks.was_file_edited(player.turn("Stop"), "/p/a.py") is bool(asked)
+    assert not marks.was_file_edited(player.turn("Stop"), "/p/b.py")
 
 
 @pytest.mark.parametrize(("size", "is_put_aside"), [(256 << 10, False), ((256 << 10) + 1, True)])
@@ -311,7 +311,7 @@ def test_what_was_learned_is_put_aside_where_it_grew_large(
     player: Player, size: int, *, is_put_aside: bool
 ) -> None:
     """A quarter of a megabyte."""
-    path = Path(player.home_dir, hook.LEARNED)
+    path = Path(player.home_dir, marks.LEARNED)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("x" * size)
 
@@ -347,7 +347,7 @@ def test_of_twins_that_began_together_the_second_shows_the_whole(player: Player)
     """Though neither knew of the other; a third is a preview again."""
     response = {"stdout": BUILD, "stderr": "", "interrupted": False}
     turns = [player.result("Bash", {"command": "cat app.log"}, response) for _ in range(3)]
-    assert [turn.state.names for turn in turns] == [[hook.PAST]] * 3
+    assert [turn.state.names for turn in turns] == [[marks.PAST]] * 3
 
     assert [hook.post_tool_use(turn) is None for turn in turns] == [False, True, False]
 

@@ -135,7 +135,7 @@ def reason(tool: str, arguments: dict[str, Any], text: str, rules: Rules, **mark
     case = judge.Case(tool, arguments, text, len(text))
     for name, value in marks.items():
         setattr(case, name, value)
-    return judge.reason_to_stay(case, rules, lambda path: path == "/p/edited.py")
+    return judge.judge(case, rules, lambda path: path == "/p/edited.py").reason
 
 
 READ = {"file_path": "/p/a.py"}

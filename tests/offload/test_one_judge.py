@@ -181,8 +181,10 @@ def test_what_stays_has_a_reason(
 
     case = judge.Case(tool, arguments, text, len(text.encode()))
 
-    assert judge.reason_to_stay(case, rules, lambda path: path == "/p/edited.py") == reason
-    assert case.is_listed == ("always" in str(arguments))
+    verdict = judge.judge(case, rules, lambda path: path == "/p/edited.py")
+
+    assert verdict.reason == reason
+    assert verdict.is_listed == ("always" in str(arguments))
 
 
 def _by_hook(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline.offload import hook, looks, tool_results
+from brimline.offload import hook, looks, marks, past, tool_results
 from brimline.store import put
 
 from .conftest import LOG, SOURCE, Player, numbered
@@ -51,7 +51,7 @@ def test_a_new_preview_of_a_file_begins_anew(player: Player) -> None:
     assert [player.read("/p/a.py", TEXT) is None for _ in range(3)] == [True, True, False]
 
     assert player.write("/p/a.py") is not None
-    assert len(names(player, hook.PREVIEWED)) == 1
+    assert len(names(player, marks.PREVIEWED)) == 1
 
 
 def test_looks_are_noted_only_of_files_that_were_previews(player: Player) -> None:
@@ -194,11 +194,11 @@ def test_before_an_overwrite_the_past_is_waited_for_and_then_taken_as_it_is(
     session.prompt("Go on.")
     fork = forked(player, session)
     fork.read("/p/a.py", TEXT)
-    assert hook.PAST not in fork.turn("Stop").state.names
+    assert marks.PAST not in fork.turn("Stop").state.names
 
     fork.write("/p/b.py")
 
-    assert hook.PAST in fork.turn("Stop").state.names
+    assert marks.PAST in fork.turn("Stop").state.names
 
 
 def test_a_past_that_was_taken_in_is_known_to_the_turn_itself(
@@ -207,11 +207,11 @@ def test_a_past_that_was_taken_in_is_known_to_the_turn_itself(
     """Nobody takes it in again for the same event."""
     call_id = session.tool_call(1_000, "Read", file_path="/p/a.py")
     turn = forked(player, session).turn("PostToolUse", tool_use_id=call_id)
-    assert hook.PAST not in turn.state.names
+    assert marks.PAST not in turn.state.names
 
-    looks.catch_up_from_transcript(turn)
+    past.catch_up_from_transcript(turn)
 
-    assert hook.PAST in turn.state.names
+    assert marks.PAST in turn.state.names
 
 
 def recalled(home_dir: str, shown: str, *names_of_keys: str, **response: Any) -> list[Any]:
@@ -309,6 +309,6 @@ def test_of_calls_long_ago_those_matter_that_name_a_file_or_us(
     path = tmp_path / "rows"
     path.write_bytes(b"\n".join([call, b'{"type":"other"}', *results, b""]))
 
-    found = looks._lines_with_calls_or_results(str(path))
+    found = past._lines_with_calls_or_results(str(path))
 
     assert found == [*results, *[call] * is_kept]

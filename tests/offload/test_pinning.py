@@ -11,7 +11,7 @@ import pytest
 from brimline.fast import io
 from brimline.hooks import entry
 from brimline.offload import hook
-from brimline.offload.hook import PINS_WAIT
+from brimline.offload.marks import PINS_WAIT
 from brimline.store import contents, layout, pins, put
 
 from .conftest import LOG

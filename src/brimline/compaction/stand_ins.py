@@ -66,7 +66,7 @@ def preview_stand_in(
     text = _without_line_numbers(block.text)
     case = judge.Case(block.tool or "Read", block.arguments, text, sent_bytes)
     case.failed, case.was_read = block.is_error, was_read
-    if judge.reason_to_stay(case, rules, clock.was_path_edited):
+    if judge.judge(case, rules, clock.was_path_edited).reason:
         return None
     subject = subject_of_block(block)
     shown = preview.make_preview(case, subject)

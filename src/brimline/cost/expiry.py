@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from brimline import clienttools, clock, models
 from brimline.compaction import cold
+from brimline.cost import LEAST_TOKENS
 from brimline.cost.bill import format_dollars
-from brimline.cost.hook import LEAST_TOKENS
 from brimline.decision import Decision
 from brimline.fast import io, json
 from brimline.offload import judge

@@ -10,11 +10,6 @@ if TYPE_CHECKING:
     from brimline.decision import Decision
     from brimline.hooks.turn import Turn
 
-# The cache of a smaller context costs cents.
-LEAST_TOKENS = 100_000
-# No cache lives shorter.
-SHORTEST_S = 300
-
 
 def session_start(turn: Turn) -> Decision | None:
     """Tell the person, before it is paid, what the next request writes to the cache again."""

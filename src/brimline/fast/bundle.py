@@ -20,7 +20,7 @@ _ROOMS = {
     "transcript": ("usage",),
     "state": ("session",),
     "gauge": ("window", "reading", "hook"),
-    "offload": ("hook",),
+    "offload": ("marks", "hook"),
     "carry": ("hook",),
     "guard": ("hook",),
     "hooks": ("wire", "table", "turn", "entry"),

@@ -1,6 +1,6 @@
 """The ceiling: an economy gate on what loads more into the context (skills; agents if asked).
 
-Fast path: imports only `decision`, `fast.io`, `guard.hook` and `guard.monitor`; loaded for the few
+Fast path: imports only `decision`, `fast.io` and `guard.monitor`; loaded for the few
 tool calls it gates. It looks at occupancy, not at the projection: what counts is what is already in
 use.
 """
@@ -11,8 +11,7 @@ from brimline import clienttools
 from brimline.decision import Decision
 from brimline.fast import io
 from brimline.foreign import flatten
-from brimline.guard import monitor
-from brimline.guard.hook import CEILING_MARK
+from brimline.guard import CEILING_MARK, monitor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,13 +5,12 @@ Fast path: imports nothing.
 
 from __future__ import annotations
 
+from brimline.guard import CEILING_MARK
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from brimline.decision import Decision
     from brimline.hooks.turn import Turn
-
-# In a session's folder: bucket and band of an advice of the ceiling that was given.
-CEILING_MARK = "ceiling-"
 
 
 def post_tool_use(turn: Turn) -> Decision | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from brimline.cost.hook import LEAST_TOKENS, SHORTEST_S
+from brimline.cost import LEAST_TOKENS, SHORTEST_S
 from brimline.fast import io, policy
 from brimline.install import modsource
 from brimline.state.session import MOD_ALIVE, SessionState

@@ -1,36 +1,21 @@
 """Offload's face to the hooks: a large result on its way into the window, pins, overwrites.
 
-Fast path: imports only `clienttools`, `io`, `json` and `paths`. The names of
-the room's files in a session's folder are here, so that a quiet hook can tell from the folder's
-listing that there is nothing to do.
+Fast path: imports only `clienttools`, `io` and `marks`.
 """
 
 from __future__ import annotations
 
 from brimline import clienttools
-from brimline.fast import io, json, paths
+from brimline.fast import io
+from brimline.offload import marks
+from brimline.offload.marks import LEARNED, OFFER, PAST, PINS_WAIT, PREVIEWED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from brimline.decision import Decision
     from brimline.hooks.turn import Turn
 
-# While a pin waits for the next large result.
-PINS_WAIT = "offload-pins.jsonl"
-# From this size on a result is one that a pin may wait for.
-LARGE_BYTES = 5_000
-# One for each file that was shown as a preview.
-PREVIEWED = "offload-read-"
-# The files that the session changed.
-EDITED = "offload-edited.jsonl"
-# Says that the session has no past, or that what its transcript tells of it is noted too.
-PAST = "offload-past"
-# One for each preview whose call may be repeated, a byte in it for each result since; and one for
-# each of those that was.
-OFFER, TAKEN = "offload-again-", "offload-taken-"
-OFFERED_RESULTS = 10
-# In the data folder: what was learned of calls.
-LEARNED, _ROTATE_AT_BYTES = "offload-learned.jsonl", 256 << 10
+_ROTATE_AT_BYTES = 256 << 10
 END_IS_LOST = (
     "[brimline] The client cut this output at 10,000 characters; its end is missing. "
     "Run it again with `2>&1 | tail -60`."
@@ -40,16 +25,20 @@ END_IS_LOST = (
 def post_tool_use(turn: Turn) -> Decision | None:
     """The replacement for a result that is bulk; notes what was fetched back, seen, changed."""
     if any(name.startswith(OFFER) for name in turn.state.names):
-        count_down_repeat_offers(turn)
+        marks.count_down_repeat_offers(turn)
     is_edit = turn.event.tool in clienttools.EDITING
     if is_edit and (path := clienttools.file_of_call(turn.event.tool_input)):
-        note_edited_file(turn, path)
+        marks.note_edited_file(turn, path)
     if not _may_result_need_handling(turn):
         return None
     from brimline.offload import intercept, tool_results
 
     event = turn.event
     result = tool_results.parse_answer(event.tool, event.tool_input, event.tool_response)
+    if result and PAST not in turn.state.names and event.tool in ("Read", "Bash"):
+        from brimline.offload import past
+
+        past.catch_up_from_transcript(turn)
     return intercept.decide_on_result(turn, result) if result else None
 
 
@@ -68,9 +57,9 @@ def pre_tool_use(turn: Turn) -> Decision | None:
     names = turn.state.names
     if PAST in names and not any(name.startswith(PREVIEWED) for name in names):
         return None
-    from brimline.offload import looks
+    from brimline.offload import past
 
-    return looks.refuse_unseen_overwrite(turn)
+    return past.refuse_unseen_overwrite(turn)
 
 
 def user_prompt_submit(turn: Turn) -> Decision | None:
@@ -98,28 +87,6 @@ def session_start(turn: Turn) -> None:
 def tidy(turn: Turn, _until: float) -> None:
     """Put what was learned of calls aside where it grew large; it is read once more from there."""
     io.rotate_if_too_large(f"{turn.home}/{LEARNED}", _ROTATE_AT_BYTES)
-
-
-def note_edited_file(turn: Turn, path: str) -> None:
-    """The model changed a file."""
-    line = json.dumps(paths.resolve_links(path, turn.event.cwd))
-    io.append_line(f"{turn.state.folder}/{EDITED}", line)
-    turn.state.names.append(EDITED)
-
-
-def count_down_repeat_offers(turn: Turn, number: int = 1) -> None:
-    """More results came after a preview; after ten its offer is gone."""
-    for offer in [name for name in turn.state.names if name.startswith(OFFER)]:
-        path = f"{turn.state.folder}/{offer}"
-        io.append_line(path, "\n" * (number - 1))
-        try:
-            is_open = io.system.stat(io.path_bytes(path)).st_size <= OFFERED_RESULTS
-        except OSError:
-            is_open = False  # another hook was faster
-        if not is_open:
-            turn.state.names.remove(offer)
-            io.remove(path)
-            io.remove(f"{turn.state.folder}/{TAKEN}{offer[len(OFFER) :]}")
 
 
 def _may_result_need_handling(turn: Turn) -> bool:

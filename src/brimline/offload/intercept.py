@@ -19,8 +19,17 @@ from brimline import clienttools
 from brimline.decision import Decision
 from brimline.fast import io, json, paths
 from brimline.foreign import flatten
-from brimline.offload import judge, preview
-from brimline.offload.hook import EDITED, LARGE_BYTES, LEARNED, OFFER, PAST, PINS_WAIT, TAKEN
+from brimline.offload import judge, preview, tool_results
+from brimline.offload.marks import (
+    EDITED,
+    LARGE_BYTES,
+    LEARNED,
+    OFFER,
+    PINS_WAIT,
+    TAKEN,
+    state_file_text,
+    was_file_edited,
+)
 from brimline.store import put, stub
 
 if TYPE_CHECKING:
@@ -30,8 +39,6 @@ if TYPE_CHECKING:
     from brimline.offload.tool_results import ToolResult
 
 _SOURCE_CHARACTERS = 60
-# What the client puts before each line of a file.
-NUMBERING = " 0123456789\t→"
 # Hashes of the session's project, and of the tool with what its call is remembered by.
 _Call = tuple[str, str]
 # What is learned of a call: its output was replaced, stayed, or was recalled.
@@ -66,10 +73,6 @@ def decide_on_result(turn: Turn, result: ToolResult) -> Decision | None:
     if judge.recalls_asked_by_call(event.tool, event.tool_input) is not None:
         _note_recall(turn, result)
         return None
-    if PAST not in turn.state.names and event.tool in ("Read", "Bash"):
-        from brimline.offload import looks
-
-        looks.catch_up_from_transcript(turn)
     arrival = _Arrival(turn, result)
     decision = None if arrival.must_stay() else arrival.replace_by_reference()
     if decision is None:
@@ -107,9 +110,10 @@ class _Arrival:
         if values["offload.preset"] == "off":
             return True
         rules = judge.Rules(*[values[f"offload.{name}"] for name in judge.Rules._fields])
-        if judge.reason_to_stay(self.case, rules, lambda path: was_file_edited(turn, path)):
+        verdict = judge.judge(self.case, rules, lambda path: was_file_edited(turn, path))
+        if verdict.reason:
             return True
-        if not self.case.is_listed:
+        if not verdict.is_listed:
             if _is_always_recalled(turn.home, self.learned_as):
                 # That a result stayed is experience too.
                 _append_learned_event(turn.home, _STAYED, self.learned_as, self.size_bytes)
@@ -156,7 +160,7 @@ class _Arrival:
         lines = text.split("\n")
         # By these `previews` knows it again.
         told |= {"call": turn.event.call_id, "lines": len(lines)}
-        turn.spool_event("Offloaded", **told, text=fingerprint_of_lines(lines))
+        turn.spool_event("Offloaded", **told, text=tool_results.fingerprint_of_lines(lines))
         return Decision(replacement=self.result.replaced(text))
 
     def note_shown_lines_and_pin_if_awaited(self) -> None:
@@ -190,12 +194,6 @@ class _Arrival:
         also += ["The same call again shows all of it once."] if self.may_repeat else []
         rest = stub.how_to_get_the_rest_text(key, _command_starting_brimline(self.turn.home), *also)
         return preview.reference_with_preview_text(stored, result.note, shown, rest)
-
-
-def fingerprint_of_lines(lines: list[str]) -> str:
-    """Return what tells a preview from any other text, though the client may number its lines."""
-    bare = "\n".join([line.lstrip(NUMBERING).rstrip() for line in lines])
-    return put.sha256(bare.encode("utf-8", "replace"))[: 2 * _DIGITS]
 
 
 def _is_always_recalled(home_dir: str, call: _Call) -> bool:
@@ -292,22 +290,6 @@ def repeat_fingerprint(
     if not state and EDITED in turn.state.names:
         state = [[state_file_text(turn, EDITED).count("\n")]]
     return paths.path_fingerprint(json.dumps([agent, tool, arguments, state]))
-
-
-def was_file_edited(turn: Turn, path: str) -> bool:
-    """Tell whether the session changed a file."""
-    if EDITED not in turn.state.names:
-        return False
-    line = json.dumps(paths.resolve_links(path, turn.event.cwd))
-    return line in state_file_text(turn, EDITED).split("\n")
-
-
-def state_file_text(turn: Turn, name: str) -> str:
-    """Return what stands in a file of the session's folder; empty where there is none."""
-    try:
-        return io.read_file(f"{turn.state.folder}/{name}").decode("ascii", "replace")
-    except OSError:
-        return ""
 
 
 def create_repeat_offer(turn: Turn, call: str) -> bool:

@@ -59,8 +59,6 @@ class Case:
         self.is_cut = False
         # Whether the model has had it for a while: then content is held to the rules for bulk.
         self.was_read = False
-        # Whether `offload.always` names it.
-        self.is_listed = False
 
     def has_failed(self) -> bool:
         """Tell whether the call failed, also where a pipe lost its exit code."""
@@ -69,29 +67,35 @@ class Case:
         return self.failed
 
 
-def reason_to_stay(case: Case, rules: Rules, was_edited: Callable[[str], bool]) -> str:
-    """Return why a result stays; empty where it is previewed.
+class Verdict(NamedTuple):
+    """Why a result stays, empty where it is previewed; and whether `offload.always` names it."""
 
-    Is it ours, do the user's lists name it, is it small, or is there another reason?
-    """
+    reason: str
+    is_listed: bool = False
+
+
+def judge(case: Case, rules: Rules, was_edited: Callable[[str], bool]) -> Verdict:
+    """Judge a result: is it ours, do the user's lists name it, is it small, or is there more?"""
     looks_ours = case.text.startswith(stub.BEGINNINGS[0])
     if looks_ours and stub.first_reference_in(case.text.partition("\n")[0]):
-        return OURS  # a program may print what looks like a reference, but for its form
+        return Verdict(OURS)  # a program may print what looks like a reference, but for its form
     if recalls_asked_by_call(case.tool, case.arguments) is not None:
-        return OURS
+        return Verdict(OURS)
     if not _may_tool_be_previewed(case):
-        return OTHER_TOOL
+        return Verdict(OTHER_TOOL)
     if rules.never and does_call_match_any(rules.never, case.tool, case.arguments, case.line):
-        return NEVER
-    if rules.always:
-        case.is_listed = does_call_match_any(rules.always, case.tool, case.arguments, case.line)
+        return Verdict(NEVER)
+    is_listed = bool(rules.always) and does_call_match_any(
+        rules.always, case.tool, case.arguments, case.line
+    )
     least_bytes = rules.read_bytes
-    if case.is_listed or case.was_read or case.is_bulk:
+    if is_listed or case.was_read or case.is_bulk:
         least_bytes = min(rules.inline_bytes, rules.read_bytes)
     # The sources keep a file of exactly 25,000 bytes out, and leave 2,000 bytes of output in.
     if case.sent_bytes < least_bytes + (case.tool != "Read"):
-        return SMALL
-    return "" if case.is_listed else _why_large_result_stays(case, rules, was_edited)
+        return Verdict(SMALL, is_listed)
+    reason = "" if is_listed else _why_large_result_stays(case, rules, was_edited)
+    return Verdict(reason, is_listed)
 
 
 def _may_tool_be_previewed(case: Case) -> bool:

@@ -12,7 +12,7 @@ from brimline.decision import Decision
 from brimline.errors import StoreError
 from brimline.fast import io, json
 from brimline.offload import looks, previews
-from brimline.offload.hook import LARGE_BYTES, PINS_WAIT
+from brimline.offload.marks import LARGE_BYTES, PINS_WAIT
 from brimline.store import contents, layout, pins, put
 from brimline.transcript.row import main_thread_results
 

@@ -11,7 +11,7 @@ import itertools
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.fast import json, paths
-from brimline.offload import intercept
+from brimline.offload import tool_results
 from brimline.state.session import SPOOL
 from brimline.store import contents, layout, stub
 from brimline.transcript import find
@@ -68,7 +68,7 @@ class Previews:
         key, count = fields.get("key"), fields.get("lines")
         if not isinstance(key, str) or not isinstance(count, int):
             return None
-        if intercept.fingerprint_of_lines(lines[:count]) != fields.get("text"):
+        if tool_results.fingerprint_of_lines(lines[:count]) != fields.get("text"):
             return None
         digest = key.removeprefix(layout.PREFIX)
         size_bytes = layout.is_digest(digest) and contents.length_of_content(self._home_dir, digest)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import clienttools
 from brimline.fast import io, json
+from brimline.store import put
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +23,9 @@ _PERSISTED = ("persistedOutputPath", "persistedOutputSize")
 # Marks of a command whose exit nobody knows.
 _UNCLEAR = ("interrupted", "returnCodeInterpretation", "backgroundTaskId")
 _ANY_TEXT = ("utf-8", "surrogatepass")
+# What the client puts before each line of a file.
+NUMBERING = " 0123456789\t→"
+_FINGERPRINT_DIGITS = 24
 _CUT = "The client had read lines 1-"
 
 
@@ -208,6 +212,12 @@ def _parse_mcp_answer(_: dict[str, Any], response: Any) -> ToolResult | None:
 
 def _is_text_block(block: dict[str, Any]) -> bool:
     return block.get("type") == "text" and isinstance(block.get("text"), str)
+
+
+def fingerprint_of_lines(lines: list[str]) -> str:
+    """Return what tells a preview from any other text, though the client may number its lines."""
+    bare = "\n".join([line.lstrip(NUMBERING).rstrip() for line in lines])
+    return put.sha256(bare.encode("utf-8", "replace"))[:_FINGERPRINT_DIGITS]
 
 
 _READERS: dict[str, Callable[[dict[str, Any], Any], ToolResult | None]] = {
