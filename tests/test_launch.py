@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from brimline import clock, launch
+from brimline.launch import PACKAGE_DIR
 
 
 @pytest.mark.parametrize(
@@ -71,7 +72,7 @@ def test_code_is_current_while_its_source_is_as_it_was() -> None:
 
 def entry(name: str, file: str, text: str) -> launch.Entry:
     """One of a bundle, as current as its source is."""
-    told = Path(launch.PACKAGE_DIR + file).stat()
+    told = Path(PACKAGE_DIR + file).stat()
     return (name, file, told.st_mtime_ns, told.st_size, compile(text, file, "exec"))
 
 
@@ -93,10 +94,10 @@ def test_modules_of_a_bundle_are_known_until_one_has_changed(
 
     made, kept = sys.modules["brimline.made"], sys.modules["brimline.kept"]
     assert (made.value, kept.value) == ("brimline.made", "brimline")
-    assert made.__path__ == [f"{launch.PACKAGE_DIR}/fast"]
+    assert made.__path__ == [f"{PACKAGE_DIR}/fast"]
     assert (made.__file__, kept.__file__) == (
-        f"{launch.PACKAGE_DIR}/fast/__init__.py",
-        f"{launch.PACKAGE_DIR}/clock.py",
+        f"{PACKAGE_DIR}/fast/__init__.py",
+        f"{PACKAGE_DIR}/clock.py",
     )
     assert not hasattr(kept, "__path__")
     assert vars(brimline)["kept"] is kept
@@ -119,7 +120,7 @@ def test_a_bundle_of_another_interpreter_is_refused(
     """Or of another format; it is looked for beside the package's byte code."""
     import marshal
 
-    assert launch.bundle_path().startswith(f"{launch.PACKAGE_DIR}/__pycache__/fastpath.")
+    assert launch.bundle_path().startswith(f"{PACKAGE_DIR}/__pycache__/fastpath.")
     path = tmp_path / "bundle"
     monkeypatch.setattr(launch, "bundle_path", lambda: str(path))
     path.write_bytes(marshal.dumps(((launch.FORMAT, sys.hexversion), [("all", "", 0, 0, None)])))

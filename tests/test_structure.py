@@ -5,11 +5,15 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
+from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import brimline
 from brimline.fast import bundle
+from brimline.hooks import table
+from brimline.mod import request
+from brimline.rooms import TRACES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,6 +21,18 @@ if TYPE_CHECKING:
 PACKAGE = Path(brimline.__file__).parent
 SOURCES = {str(path.relative_to(PACKAGE)): path for path in sorted(PACKAGE.rglob("*.py"))}
 TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in SOURCES.items()}
+MODULES = {
+    f"brimline.{name.removesuffix('.py').replace('/', '.')}".removesuffix(".__init__"): tree
+    for name, tree in TREES.items()
+}
+# What is imported by a name that is put together.
+BY_NAME = {
+    "brimline.rooms": {f"brimline.{room}.traces" for room in TRACES},
+    "brimline.hooks.turn": {
+        f"brimline.{room}.hook" for event in table.EVENTS.values() for room in event.rooms
+    },
+    "brimline.mod.request": {f"brimline.mod.{name}" for name in request.ANSWERED_BY.values()},
+}
 LONGEST_MODULE_LINES = 600
 LONGEST_FUNCTION_LINES = 60
 # Keys of the client's rows that are not to be mistaken for anything else, and who names them.
@@ -139,3 +155,30 @@ def test_every_test_says_what_it_proves() -> None:
     ]
 
     assert silent == []
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    """At the top, in functions, by a name in a table or in a text; for its types alone is none."""
+    graph = {
+        name: {*_imported(tree), *BY_NAME.get(name, ())} & MODULES.keys()
+        for name, tree in MODULES.items()
+    }
+
+    # Raises with the modules of a circle.
+    assert len(list(TopologicalSorter(graph).static_order())) == len(MODULES)
+
+
+def _imported(node: ast.AST) -> Iterator[str]:
+    """The modules that a piece of code imports when it runs."""
+    for inner in ast.iter_child_nodes(node):
+        if isinstance(inner, ast.If) and "TYPE_CHECKING" in ast.dump(inner.test):
+            continue
+        if isinstance(inner, ast.Constant) and isinstance(inner.value, str):
+            yield inner.value.partition(":")[0]
+        if isinstance(inner, ast.Import):
+            yield from (alias.name for alias in inner.names)
+        if isinstance(inner, ast.ImportFrom):
+            for alias in inner.names:
+                module = f"{inner.module}.{alias.name}"
+                yield module if module in MODULES else str(inner.module)
+        yield from _imported(inner)

@@ -15,7 +15,7 @@ Fast path: imports only `launch`.
 
 from __future__ import annotations
 
-from brimline.launch import PACKAGE_DIR
+from brimline.fast.paths import PACKAGE_DIR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from brimline.fast.json import (
     read_lines,
     rows_backward,
 )
-from brimline.launch import PACKAGE_DIR
+from brimline.fast.paths import PACKAGE_DIR
 
 if TYPE_CHECKING:
     from collections.abc import Callable

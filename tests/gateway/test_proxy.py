@@ -27,7 +27,8 @@ from brimline.compaction import compactor
 from brimline.compaction.compactor import Settings, State
 from brimline.errors import BrimlineError
 from brimline.fast import paths
-from brimline.gateway import proxy, serving
+from brimline.gateway import proxy
+from brimline.gateway.proxies import NO_PROXIES, PROXIES
 from brimline.settings import config
 from brimline.store import contents, stub
 
@@ -881,7 +882,7 @@ def test_a_service_is_reached_as_the_client_reaches_it(
     monkeypatch: pytest.MonkeyPatch, env: dict[str, str], is_by_proxy: bool
 ) -> None:
     """It may think as long as it likes, is not followed elsewhere, and is connected to in 30 s."""
-    for name in (*serving.PROXIES, *serving.NO_PROXIES):
+    for name in (*PROXIES, *NO_PROXIES):
         monkeypatch.delenv(name, raising=False)
     for name, value in env.items():
         monkeypatch.setenv(name, value)
@@ -905,7 +906,7 @@ def test_what_a_service_cannot_be_reached_with_is_named(
     monkeypatch: pytest.MonkeyPatch, name: str, value: str, doubtful: str
 ) -> None:
     """Extra authorities that cannot be read are ignored, as the client does."""
-    for other in serving.PROXIES:
+    for other in PROXIES:
         monkeypatch.delenv(other, raising=False)
     monkeypatch.setenv("NODE_EXTRA_CA_CERTS", "/nowhere")
     asyncio.run(proxy._make_http_client("https://a.example").aclose())

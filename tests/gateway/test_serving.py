@@ -18,6 +18,7 @@ from brimline.compaction.layers import LAYERS, PREVIEWS
 from brimline.errors import BrimlineError
 from brimline.fast import paths
 from brimline.gateway import serving
+from brimline.gateway.proxies import PROXIES, hosts_listed_in_no_proxy
 from brimline.gateway.proxy import Proxy
 from brimline.settings import config
 from brimline.state import logs
@@ -53,13 +54,13 @@ def test_a_service_is_a_url_with_a_host_and_no_question(url: str, is_service: bo
 
 def test_hosts_without_a_proxy_are_those_of_both_variables() -> None:
     """By commas or spaces."""
-    assert serving.hosts_listed_in_no_proxy({"no_proxy": "a, b c", "NO_PROXY": "d"}) == [
+    assert hosts_listed_in_no_proxy({"no_proxy": "a, b c", "NO_PROXY": "d"}) == [
         "a",
         "b",
         "c",
         "d",
     ]
-    assert serving.hosts_listed_in_no_proxy({}) == []
+    assert hosts_listed_in_no_proxy({}) == []
 
 
 def test_a_port_that_is_taken_is_told_and_a_client_gets_the_one_that_was_had() -> None:
@@ -131,7 +132,7 @@ def test_what_is_not_handed_on_is_answered_in_a_sentence(
     monkeypatch: pytest.MonkeyPatch, path: str, fields: dict[str, Any], status: int, message: str
 ) -> None:
     """A stranger's connection is closed with it."""
-    for name in serving.PROXIES:
+    for name in PROXIES:
         monkeypatch.delenv(name, raising=False)
 
     got, said, headers = asked(path, **fields)

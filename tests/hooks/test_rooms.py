@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from brimline.launch import PACKAGE_DIR
+from brimline.fast.paths import PACKAGE_DIR
 from brimline.rooms import TRACES
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ import json, sys
 from click.testing import CliRunner
 from brimline.cli.surface import program
 from brimline.hooks import entry, table
+from brimline.hooks.turn import ask_rooms
 
 home, project = sys.argv[1:]
 fields = {"session_id": "s1", "transcript_path": "", "cwd": project, "source": "startup"}
@@ -36,7 +37,7 @@ fields |= {"prompt": "Go on.", "trigger": "auto", "compact_summary": "So far."}
 for name in table.EVENTS:
     raw = json.dumps(fields | {"hook_event_name": name}).encode()
     turn = entry.open_turn(name, raw, home)
-    entry.ask_rooms(turn)
+    ask_rooms(turn)
     if name == table.TIDY_AFTER:
         entry.tidy(turn)
 for words in (["--help"], ["config", "autocompact", "--help"], ["doctor", "--json"]):

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from brimline.fast import paths
+from brimline.fast.paths import PACKAGE_DIR
 from brimline.install import checks_mod, checks_use, doctor
-from brimline.launch import PACKAGE_DIR
 from brimline.settings import clientsettings, config
 from brimline.state import logs
 from brimline.store import put

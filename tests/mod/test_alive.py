@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from brimline.install import modsource
-from brimline.mod import request
+from brimline.mod import modsource, request
 from brimline.state.session import MOD_ALIVE, SessionState
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from brimline.install import modsource
+from brimline.mod import modsource
 
 
 def declared_twice(source: str) -> list[str]:

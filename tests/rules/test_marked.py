@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from brimline.decision import Decision
 from brimline.fast import io, policy
 from brimline.hooks import entry
+from brimline.hooks.turn import ask_rooms
 from brimline.rules import cascade, hook, lines, marked
 from brimline.testing import event
 
@@ -284,7 +285,7 @@ def test_a_start_reads_the_instruction_files_once(
     raw = json.dumps(event("SessionStart", session, source="compact")).encode()
     turn = entry.open_turn("SessionStart", raw, home_dir)
     assert turn is not None
-    entry.ask_rooms(turn)
+    ask_rooms(turn)
     entry.tidy(turn)
 
     assert walks == ["walk"]

@@ -8,31 +8,23 @@ import sys
 from marshal import dumps
 from typing import TYPE_CHECKING
 
-from brimline.launch import FORMAT, PACKAGE_DIR, bundle_path
+from brimline.fast.paths import PACKAGE_DIR
+from brimline.launch import FORMAT, bundle_path
 
 if TYPE_CHECKING:
     from types import CodeType
 
-# What every quiet hook loads, by room, each after those that it imports itself;
+# What every quiet hook loads, each after those that it imports itself;
 # `tests/hooks/test_imports.py` compares it with reality.
-_ROOMS = {
-    "fast": ("io", "json", "paths", "policy"),
-    "transcript": ("usage",),
-    "state": ("session",),
-    "gauge": ("window", "reading", "hook"),
-    "offload": ("marks", "hook"),
-    "carry": ("hook",),
-    "guard": ("hook",),
-    "hooks": ("wire", "table", "turn", "entry"),
-}
-FAST_MODULES = (
-    "brimline.clienttools",
-    "brimline.models",
-    *[
-        f"brimline.{name}"
-        for room, modules in _ROOMS.items()
-        for name in (room, *[f"{room}.{module}" for module in modules])
-    ],
+FAST_MODULES = tuple(
+    f"brimline.{name}"
+    for name in (
+        *("fast", "fast.io", "fast.json", "fast.paths", "fast.policy", "clienttools", "models"),
+        *("transcript", "transcript.usage", "state", "state.session"),
+        *("gauge", "gauge.window", "gauge.reading", "gauge.hook"),
+        *("offload", "offload.marks", "offload.hook", "carry", "carry.hook"),
+        *("guard", "guard.hook", "hooks", "hooks.wire", "hooks.table", "hooks.turn", "hooks.entry"),
+    )
 )
 
 

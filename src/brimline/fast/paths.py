@@ -18,6 +18,8 @@ _PRIME = (1 << 89) - 1
 _MOST_LINKS = 40
 _DATA, _CLIENT = "BRIMLINE_HOME", "CLAUDE_CONFIG_DIR"
 
+# Where our own files are.
+PACKAGE_DIR = __file__[: -len("/fast/paths.py")]
 # Figures of sessions for the pages, made from what is elsewhere.
 DASHBOARD_INDEX = "dashboard.sqlite3"
 

@@ -26,8 +26,9 @@ from typing import TYPE_CHECKING, Any
 from brimline import output
 from brimline.errors import BrimlineError
 from brimline.fast import io, paths
+from brimline.fast.paths import PACKAGE_DIR
 from brimline.gateway import serving
-from brimline.launch import PACKAGE_DIR
+from brimline.gateway.proxies import NO_PROXIES, PROXIES, hosts_listed_in_no_proxy
 from brimline.settings import clientsettings
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ _PERCENT, _WINDOW = "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", "CLAUDE_CODE_AUTO_COMPACT
 _ANY_WINDOW, _ANY_THOUSANDS = "1000000", 1_000
 _PASSED_ON = ("SIGINT", "SIGQUIT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
 # How the client reaches its service is how the gateway does.
-_NETWORK = (serving.BASE_URL, *serving.PROXIES, *serving.NO_PROXIES, *serving.AUTHORITIES)
+_NETWORK = (serving.BASE_URL, *PROXIES, *NO_PROXIES, *serving.AUTHORITIES)
 _HANDED_ON = (*_NETWORK, _PERCENT, _WINDOW)
 # All else that a gateway gets of the environment: no key, no token, nothing that changes Python.
 _PLACES = ("HOME", "PATH", "TMPDIR", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH", "CLAUDE_CONFIG_DIR")
@@ -191,10 +192,10 @@ def _env_of_settings_document(settings: dict[str, Any]) -> dict[str, str]:
 
 def _no_proxy_variables(env: Mapping[str, str]) -> dict[str, str]:
     """The way to us is not by a proxy, which would read all that is sent."""
-    told = serving.hosts_listed_in_no_proxy(env)
-    if not any(map(env.get, serving.PROXIES)) or "*" in told:
+    told = hosts_listed_in_no_proxy(env)
+    if not any(map(env.get, PROXIES)) or "*" in told:
         return {}
-    return dict.fromkeys(serving.NO_PROXIES, ",".join(dict.fromkeys((*told, *_OURS))))
+    return dict.fromkeys(NO_PROXIES, ",".join(dict.fromkeys((*told, *_OURS))))
 
 
 @contextlib.contextmanager

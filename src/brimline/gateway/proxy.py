@@ -20,7 +20,7 @@ from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined
 import httpx2
 
 from brimline.errors import BrimlineError
-from brimline.gateway import serving
+from brimline.gateway.proxies import PROXIES, hosts_listed_in_no_proxy
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
@@ -220,10 +220,10 @@ def _make_http_client(upstream: str) -> httpx2.AsyncClient:
         BrimlineError: there is something wrong with one of them.
     """
     env, proxy, doubtful = os.environ, None, upstream
-    name = next(filter(env.get, serving.PROXIES), None)
+    name = next(filter(env.get, PROXIES), None)
     try:
         host = httpx2.URL(upstream).netloc.decode("ascii")
-        direct = ",".join(serving.hosts_listed_in_no_proxy(env))
+        direct = ",".join(hosts_listed_in_no_proxy(env))
         if name and not proxy_bypass_environment(host, {"no": direct}):
             proxy = env[name] if "://" in env[name] else f"http://{env[name]}"
         doubtful = "SSL_CERT_FILE or SSL_CERT_DIR"

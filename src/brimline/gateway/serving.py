@@ -23,7 +23,7 @@ from brimline.settings import config
 from brimline.state import logs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     import uvicorn
 
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 SERVICE, BASE_URL = "https://api.anthropic.com", "ANTHROPIC_BASE_URL"
-# What the client goes by, for any service: the first that is set.
-PROXIES = ("https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY")
-NO_PROXIES = ("no_proxy", "NO_PROXY")
 AUTHORITIES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS")
 _SECRET_BYTES = 18
 _BACKLOG = 256
@@ -104,12 +101,6 @@ def checked_url(url: str, source: str) -> str:
     if not is_service or parts.query:
         raise BrimlineError(f"{source} is {url!r}, which is no URL of a service")
     return url
-
-
-def hosts_listed_in_no_proxy(env: Mapping[str, str]) -> list[str]:
-    """The hosts that are reached without a proxy."""
-    told = ",".join(env.get(name, "") for name in NO_PROXIES)
-    return told.replace(",", " ").split()
 
 
 def require_libraries() -> None:

@@ -8,18 +8,14 @@ from __future__ import annotations
 
 from brimline.fast import io, paths, policy
 from brimline.hooks import table, wire
-from brimline.hooks.turn import Turn, log_failure
+from brimline.hooks.turn import Turn, ask_rooms, call_room, log_failure
 from brimline.state.session import MOD_ALIVE, MOD_JUDGED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
-    from brimline.decision import Decision
 
-# What the mod tells besides, in an event that it hands on.
-MOD_KEY = "brimline"
 STDIN_LIMIT_BYTES = 256 << 20
 # The client writes the event and closes; a pipe that stays open is no reason to stay.
 STDIN_S = 10.0
@@ -85,7 +81,7 @@ def respond(name: str, raw: bytes, home_dir: str) -> bytes:
 def answer_turn(turn: Turn) -> bytes:
     """What the client reads as the answer to an event; empty where no room has decided anything."""
     event = turn.event
-    if MOD_KEY in event.payload:
+    if wire.MOD_KEY in event.payload:
         from brimline.hooks import mod_results
 
         return mod_results.respond(turn)
@@ -94,42 +90,6 @@ def answer_turn(turn: Turn) -> bytes:
         io.append_line(f"{turn.state.folder}/{MOD_JUDGED}", event.call_id)
     decision = ask_rooms(turn)
     return wire.answer_text(event.name, decision).encode("utf-8", "replace") if decision else b""
-
-
-def ask_rooms(turn: Turn, left_out: str = "") -> Decision | None:
-    """What the rooms that answer an event decide together; one of them may be left out.
-
-    A room that fails costs its own decision and nothing else.
-    """
-    event = turn.event
-    answered = table.EVENTS[event.name]
-    silenced = turn.state.is_off
-    subject = event.tool or event.source
-    for room, about in answered.rooms.items():
-        is_about = about in ("", "*") or subject in about.split("|")
-        is_silent = silenced and room not in table.WHILE_OFF
-        if not is_about or is_silent or room == left_out:
-            continue
-        decision: Decision | None = turn.attempt(room, call_room, room, answered.function, turn)
-        if decision is None:
-            continue
-        turn.decisions.append(decision)
-        if decision.permission == "deny":
-            break  # the call is refused; later rooms have nothing to add
-        if decision.replacement is not None:
-            # What is measured from here on is what the model will see.
-            event.tool_response = decision.replacement
-    if len(turn.decisions) > 1:
-        from brimline.decision import merge_decisions
-
-        return merge_decisions(turn.decisions)
-    return next(iter(turn.decisions), None)
-
-
-def call_room(room: str, function: str, *arguments: Any) -> Any:
-    """Call a function of a room's `hook` module, which is loaded when it is first needed."""
-    module = __import__(f"brimline.{room}.hook", None, None, ("hook",))
-    return getattr(module, function)(*arguments)
 
 
 def tidy(turn: Turn, seconds: float = TIDY_S) -> None:

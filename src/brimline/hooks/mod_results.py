@@ -25,20 +25,21 @@ _EARLY_RATIO, _PUBLISHED_RATIO = 0.01, 0.05
 
 def respond(turn: Turn) -> bytes:
     """What the client would read, if the client has not brought the result itself, and the gate."""
-    from brimline.hooks import entry, wire
+    from brimline.hooks import wire
+    from brimline.hooks.turn import ask_rooms
 
     event, state = turn.event, turn.state
-    told = event.payload[entry.MOD_KEY]
+    told = event.payload[wire.MOD_KEY]
     document: dict[str, Any] = {}
     judged = ""
     if MOD_JUDGED in state.names:
         judged = io.read_file(f"{state.folder}/{MOD_JUDGED}").decode()
     if event.call_id not in judged.splitlines():
         turn.attempt("results", _note_skipped_results, turn, told.get("results"))
-        decision = entry.ask_rooms(turn, "guard" if told.get("is_later") else "")
+        decision = ask_rooms(turn, "guard" if told.get("is_later") else "")
         if decision:
             document = json.parse_object(wire.answer_text(event.name, decision).encode())
-    document[entry.MOD_KEY] = turn.attempt("gate", limits_for_mod_to_stay_silent, turn) or {}
+    document[wire.MOD_KEY] = turn.attempt("gate", limits_for_mod_to_stay_silent, turn) or {}
     return json.dumps(document).encode()
 
 

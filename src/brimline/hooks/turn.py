@@ -1,12 +1,13 @@
 """One hook event being answered: all that a room may ask about it, made when first asked for.
 
-Fast path: imports only `io` and `paths` of `brimline.fast`; the rest is loaded by whoever asks for
-it. Rooms get a `Turn` and return a `Decision` or nothing.
+Fast path: imports only `io`, `paths` and `table`; the rest is loaded by whoever asks for it. Rooms
+get a `Turn` and return a `Decision` or nothing.
 """
 
 from __future__ import annotations
 
 from brimline.fast import io, paths
+from brimline.hooks import table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,6 +110,42 @@ class Turn:
 
         self.policy.marked = marked
         self.attempt("settings", config.compile_policy, self.home, self.project, marked)
+
+
+def ask_rooms(turn: Turn, left_out: str = "") -> Decision | None:
+    """What the rooms that answer an event decide together; one of them may be left out.
+
+    A room that fails costs its own decision and nothing else.
+    """
+    event = turn.event
+    answered = table.EVENTS[event.name]
+    silenced = turn.state.is_off
+    subject = event.tool or event.source
+    for room, about in answered.rooms.items():
+        is_about = about in ("", "*") or subject in about.split("|")
+        is_silent = silenced and room not in table.WHILE_OFF
+        if not is_about or is_silent or room == left_out:
+            continue
+        decision: Decision | None = turn.attempt(room, call_room, room, answered.function, turn)
+        if decision is None:
+            continue
+        turn.decisions.append(decision)
+        if decision.permission == "deny":
+            break  # the call is refused; later rooms have nothing to add
+        if decision.replacement is not None:
+            # What is measured from here on is what the model will see.
+            event.tool_response = decision.replacement
+    if len(turn.decisions) > 1:
+        from brimline.decision import merge_decisions
+
+        return merge_decisions(turn.decisions)
+    return next(iter(turn.decisions), None)
+
+
+def call_room(room: str, function: str, *arguments: Any) -> Any:
+    """Call a function of a room's `hook` module, which is loaded when it is first needed."""
+    module = __import__(f"brimline.{room}.hook", None, None, ("hook",))
+    return getattr(module, function)(*arguments)
 
 
 def log_failure(

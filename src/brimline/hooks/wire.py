@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from brimline.decision import Decision
 
+# What the mod tells besides, in an event that it hands on.
+MOD_KEY = "brimline"
 _TERSE_CHARACTERS = 200
 # Where the client takes a refusal as a block of the whole event.
 _BLOCKABLE = ("PreCompact", "UserPromptSubmit")

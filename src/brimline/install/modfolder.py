@@ -14,7 +14,7 @@ from typing import Any
 from brimline import __version__, slashcommands
 from brimline.errors import InstallError
 from brimline.fast import io
-from brimline.install import client, entries, modsource
+from brimline.install import client, entries
 from brimline.install.parts import Plan
 from brimline.install.records import Change, read_if_plain_file
 from brimline.settings import clientsettings
@@ -82,6 +82,8 @@ def mod_files(wired: entries.Wiring) -> dict[str, bytes]:
         | ({"argumentHint": command.hint} if command.hint else {})
         for command in (*slashcommands.ANSWERED, slashcommands.PANE)
     ]
+    from brimline.mod import modsource  # the rest of us works without that room
+
     # Before an event's name `hook` is the whole of an entry of ours in the client's settings.
     started: dict[str, Any] = {"command": wired.hook_argv("mod"), "hook": wired.hook_argv("")[:-1]}
     started["commands"] = commands

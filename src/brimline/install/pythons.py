@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from brimline.errors import InstallError
 from brimline.fast import paths
-from brimline.launch import PACKAGE_DIR
+from brimline.fast.paths import PACKAGE_DIR
 
 _OLDEST = (3, 11)
 # Links to the newest version, which stay where a versioned binary goes with the next upgrade.

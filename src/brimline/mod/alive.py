@@ -7,7 +7,7 @@ from typing import Any
 
 from brimline.cost import LEAST_TOKENS, SHORTEST_S
 from brimline.fast import io, policy
-from brimline.install import modsource
+from brimline.mod import modsource
 from brimline.state.session import MOD_ALIVE, SessionState
 
 

@@ -36,7 +36,7 @@ _LONGEST_S = 7.0
 _MOST_BYTES = 5 << 20
 _STDIN_LIMIT_BYTES = 256 << 20
 # The modules whose `respond` answers; the others are answered here.
-_MODULES = {"alive": "alive", "command": "typed_command", "pane": "pane", "pause": "cold_cache"}
+ANSWERED_BY = {"alive": "alive", "command": "typed_command", "pane": "pane", "pause": "cold_cache"}
 
 
 def main(name: str) -> None:
@@ -64,7 +64,7 @@ def respond(name: str, raw: bytes, home_dir: str, begun: float | None = None) ->
     Raises:
         ValueError, KeyError, TypeError, AttributeError: it is not a request of the mod's.
     """
-    if name not in (*_MODULES, "compact", "failed"):
+    if name not in (*ANSWERED_BY, "compact", "failed"):
         raise ValueError(f"the mod asks for {name!r}, which is unknown")
     if policy.are_hooks_off_by_env():
         return {"pass": "brimline is switched off"}
@@ -73,8 +73,8 @@ def respond(name: str, raw: bytes, home_dir: str, begun: float | None = None) ->
     del raw
     if name == "failed":
         raise ModError(request["message"])
-    if name in _MODULES:
-        module = importlib.import_module(f"brimline.mod.{_MODULES[name]}")
+    if name in ANSWERED_BY:
+        module = importlib.import_module(f"brimline.mod.{ANSWERED_BY[name]}")
         answer: dict[str, Any] = module.respond(request, home_dir)
         return answer
     return _answer_compaction(request, home_dir, policy.load(home_dir, request["cwd"]), begun)

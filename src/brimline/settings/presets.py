@@ -6,7 +6,7 @@ Fast path: imports only `fast.io` and `launch`; hooks find the preset in the com
 from __future__ import annotations
 
 from brimline.fast import io
-from brimline.launch import PACKAGE_DIR
+from brimline.fast.paths import PACKAGE_DIR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from brimline.fast import io
-from brimline.launch import PACKAGE_DIR
+from brimline.fast.paths import PACKAGE_DIR
 
 _MOST_BYTES = 1 << 20
 # The last of them: it registers what the others offer.
