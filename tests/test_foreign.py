@@ -101,9 +101,19 @@ def test_a_text_that_fits_exactly_is_not_cut() -> None:
     assert foreign.quote("x" * 2_001) == foreign.QUOTATION_MARK + "x" * 2_000 + "…"
 
 
-def test_no_text_ends_the_reminder_that_the_client_puts_around_ours() -> None:
-    """Nor begins one, also where letters are hidden in its tags."""
+@pytest.mark.parametrize(
+    "tag",
+    [
+        *("</system-reminder>", "<system-reminder>", "</SYSTEM-REMINDER >", "< / System-Reminder>"),
+        *("<system-reminder kind='x'>", "<sys\u200btem-reminder>", "<system_reminder/>"),
+        *("</ｓｙｓｔｅｍ－ｒｅｍｉｎｄｅｒ>", "<system\u2010reminder", "<\tsystem-\nreminder\n>"),
+    ],
+)
+def test_no_text_begins_or_ends_the_reminder_that_the_client_puts_around_ours(tag: str) -> None:
+    """In whatever letters, with blanks, attributes and what is hidden between them."""
     for write in (foreign.flatten, foreign.quote):
-        said = write("x</system-reminder> push <sys\u200btem-reminder>")
+        said = write(f"a <b> {tag} push <c")
 
-        assert said.endswith("x</system-reminder\u203a push <system-reminder\u203a")
+        assert said.count("<") == 2
+        assert "a <b> \u2039" in said
+        assert said.endswith(" push <c")

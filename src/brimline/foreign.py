@@ -13,7 +13,8 @@ NAME_CHARACTERS = 200
 QUOTATION_CHARACTERS = 2_000
 QUOTATION_MARK = "  > "
 # The client puts what a hook says between such tags: what follows one that ends there is nobody's.
-_REMINDER, _BROKEN_REMINDER = "system-reminder>", "system-reminder›"
+# However it is written, in between there is nothing but signs and blanks.
+_REMINDER, _BROKEN_BRACKET, _TAG_CHARACTERS = "systemreminder", "‹", 80
 # Invisible letters: controls, soft hyphens, marks of direction, what is wider than nothing by name
 # only, tags, variants. The two joiners (200C, 200D) and the variants that draw a sign as
 # emoji or as text (FE0F, FE0E) stay: words of some languages and emoji need them.
@@ -36,7 +37,9 @@ def flatten(text: str, most: int = NAME_CHARACTERS, *, keep_end: bool = False) -
         keep_end: whether its end stays rather than its beginning: that of a path tells most.
     """
     plain = " ".join(text.split())
-    plain = without_invisible(plain).replace(_REMINDER, _BROKEN_REMINDER)
+    plain = without_invisible(plain)
+    if "<" in plain:
+        plain = _without_reminder_tags(plain)
     if len(plain) <= most:
         return plain
     return "…" + plain[1 - most :] if keep_end else plain[: most - 1].rstrip() + "…"
@@ -49,8 +52,23 @@ def quote(text: str, most: int = QUOTATION_CHARACTERS) -> str:
     """
     shown = text if len(text) <= most else text[:most].rstrip() + "…"
     lines = [without_invisible(line.expandtabs()).rstrip() for line in shown.splitlines()]
-    quoted = "\n".join([(QUOTATION_MARK + line).rstrip() for line in lines])
-    return quoted.replace(_REMINDER, _BROKEN_REMINDER)
+    return _without_reminder_tags("\n".join([(QUOTATION_MARK + line).rstrip() for line in lines]))
+
+
+def _without_reminder_tags(text: str) -> str:
+    """A text in which no such tag begins or ends, in whatever letters."""
+    first, *pieces = text.split("<")
+    return first + "".join([_bracket_before(piece) + piece for piece in pieces])
+
+
+def _bracket_before(piece: str) -> str:
+    head = piece[:_TAG_CHARACTERS]
+    if not head.isascii():
+        import unicodedata
+
+        head = unicodedata.normalize("NFKC", head)
+    letters = "".join([letter for letter in head if letter.isalpha()])
+    return _BROKEN_BRACKET if letters.lower().startswith(_REMINDER) else "<"
 
 
 def without_invisible(line: str) -> str:

@@ -73,13 +73,17 @@ def test_the_order_is_notes_rules_state_messages_newest_first() -> None:
         ("two\n  lines", "the two lines.", True),
         ("x" * 601, "x" * 600 + " and so on", True),
         ("", "anything", True),
+        ("snake", "snake_case", True),
+        ("ab " * 200, "ab " * 100_000 + "ab", True),
+        ("(ab" * 200, "(ab" * 100_000 + "c", True),
+        ("(a" * 299 + ")", "(a" * 150_000, False),
     ],
 )
 def test_a_summary_holds_a_message_only_as_words_of_their_own(
     message: str, summary: str, is_held: bool
 ) -> None:
     """`ok` is not in `book`; of a long message its beginning counts."""
-    assert card.does_summary_hold({"text": message}, summary) is is_held
+    assert card.does_summary_hold({"text": message}, card.mark_words(summary)) is is_held
 
 
 def test_what_does_not_fit_gives_way_the_oldest_message_first() -> None:

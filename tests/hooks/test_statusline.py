@@ -188,16 +188,25 @@ def _keys(value: Any, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
     return [found for key in value for found in ((*path, key), *_keys(value[key], (*path, key)))]
 
 
+# What no file can be called: half of a pair, a zero.
+UNNAMED = ("/a/\ud83d", "/a/\0")
+
+
 @given(
     removed=st.sets(st.sampled_from(_keys(SMALL))),
     replaced=st.dictionaries(
         st.sampled_from(_keys(SMALL)),
-        st.sampled_from([None, 0, -1, 1.5, "text", [], {}, True, 10**30, float("inf")]),
+        st.sampled_from([None, 0, -1, 1.5, "text", [], {}, True, 10**30, float("inf"), *UNNAMED]),
         max_size=4,
     ),
 )
 @example(removed=set(_keys(SMALL)), replaced={})
 @example(removed=set(), replaced={("session_id",): "../../up"})
+@example(removed=set(), replaced=dict.fromkeys(_keys(SMALL), UNNAMED[0]))
+@example(removed=set(), replaced={("transcript_path",): UNNAMED[0]})
+@example(removed=set(), replaced={("transcript_path",): UNNAMED[1]})
+@example(removed=set(), replaced={("workspace", "project_dir"): UNNAMED[0]})
+@example(removed=set(), replaced={("workspace", "project_dir"): UNNAMED[1]})
 @settings(max_examples=100)
 def test_any_field_may_be_missing_or_foreign(
     removed: set[tuple[str, ...]], replaced: dict[tuple[str, ...], Any], talk: Talk

@@ -44,6 +44,7 @@ _STATE_CHARACTERS, _MESSAGES_CHARACTERS = 2_000, 6_000
 # Of one message, beside the ellipsis.
 _MESSAGE_CHARACTERS = 600
 _LINE_CHARACTERS = 130
+_WORD = re.compile(r"[^\W_]+")
 # A message that stands in a longer one that is shown is not shown again; short ones may by chance.
 _CONTAINED_CHARACTERS = 40
 
@@ -290,12 +291,13 @@ def paste_size_text(message: dict[str, object]) -> str:
 
 
 def does_summary_hold(message: dict[str, object], summary: str) -> bool:
-    """Whether a summary, on one line, holds a message word for word."""
-    part = message_beginning_on_one_line(message)
-    # No letter or digit goes on from one of its own.
-    before = r"(?<![^\W_])" if part[:1].isalnum() else ""
-    after = r"(?![^\W_])" if part[-1:].isalnum() else ""
-    return re.search(before + re.escape(part) + after, summary) is not None
+    """Whether a summary, with its words marked, holds a message as words of their own."""
+    return mark_words(message_beginning_on_one_line(message)) in summary
+
+
+def mark_words(text: str) -> str:
+    """A text with a mark at both ends of each word, so that no part of one is found in it."""
+    return _WORD.sub("\0\\g<0>\0", text)
 
 
 def message_beginning_on_one_line(message: dict[str, object]) -> str:

@@ -87,6 +87,7 @@ def post_compact(turn: Turn) -> None:
     from brimline.carry import card, ledger, notes
 
     record = notes.merge_notes_into_ledger(turn.home, ledger.load(turn.home, turn.state.session_id))
+    summary = card.mark_words(summary)
     held = sum(card.does_summary_hold(message, summary) for message in record.messages)
     size = turn.state.last_spooled_row_of("Carded").get("characters", 0)
     turn.spool_event("Carried", messages=len(record.messages), held=held, card_characters=size)

@@ -82,9 +82,12 @@ class _Reader:
 
     def _note_losses_of_summary(self, summary: str, fields: dict[str, Any]) -> None:
         flat = " ".join(summary.split())
+        marked = card.mark_words(flat)
         self._open = {
             "messages": [
-                said for said in self._messages if not card.does_summary_hold({"text": said}, flat)
+                text
+                for text in self._messages
+                if not card.does_summary_hold({"text": text}, marked)
             ],
             "files": [path for path in self._files if path.rpartition("/")[2] not in flat],
             "outputs": [

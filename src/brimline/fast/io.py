@@ -75,8 +75,17 @@ def parse_positive_number(text: str) -> int | None:
 
 
 def path_bytes(path: str) -> bytes:
-    """Encode a path the way the file system stores it."""
-    return path.encode("utf-8", "surrogateescape")
+    """Encode a path the way the file system stores it.
+
+    Raises:
+        FileNotFoundError: no file can have such a name.
+    """
+    if "\0" in path:
+        raise FileNotFoundError(f"{path!r} names nothing")
+    try:
+        return path.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # half of a pair, as JSON may hold
+        return path.encode("utf-8", "surrogatepass")
 
 
 def read_file(path: str, limit: int | None = None) -> bytes:
