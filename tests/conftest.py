@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from tests.guard.dialogue import Talk
 
+from brimline import pinned
 from brimline.search import documents
 from brimline.settings import clientsettings
 from brimline.testing import SessionBuilder
@@ -49,6 +50,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "home" / ".claude"))
     monkeypatch.setenv("BRIMLINE_HOME", str(tmp_path / "brimline"))
     monkeypatch.setattr(clientsettings, "_MANAGED", str(tmp_path / "managed"))
+    monkeypatch.setattr(pinned, "FILE", str(tmp_path / "installed.json"))
     # What one process says once; every test is one to itself.
     monkeypatch.setattr(documents, "renewed", [])
     project = tmp_path / "project"

@@ -172,6 +172,7 @@ def check_golden(name: str, text: str, home: Home) -> None:
     """
     named = {home.data: "DATA", str(home.config): "CONFIG", home.project: "PROJECT"}
     named |= {pythons.package_root(): "ROOT", home.python: "PYTHON", sys.executable: "VENV"}
+    named[os.environ["HOME"]] = "HOME"
     for path, word in named.items():
         text = text.replace(path, word)
     file = _GOLDEN / f"{name}.txt"

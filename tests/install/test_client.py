@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     ("noted", "found", "is_ours"),
     [
         ({"command": "/v/py", "args": ["-m", "brimline", "mcp"]}, True, True),
+        ({"command": "/v/py", "args": ["-m", "brimline", "mcp", "--data", "/d"]}, True, True),
         ({"command": "/v/py", "args": ["-m", "brimline", "mcp", "x"]}, True, False),
         ({"command": "brimline", "args": ["mcp"]}, True, False),
         ({"command": "/v/py", "args": "brimline mcp"}, True, False),

@@ -13,6 +13,7 @@ import pytest
 
 from brimline import slashcommands
 from brimline.errors import InstallError
+from brimline.fast import paths
 from brimline.install import client, command, entries, parts, pythons, records, settingsfile
 from brimline.install.records import Change, Record
 
@@ -93,8 +94,9 @@ def test_what_the_client_does_not_do_is_left_to_the_user(
     ("server", "has_sdk", "calls", "notes", "to_do"),
     [
         (None, True, ["add"], 0, 0),
-        (STARTED.mcp_server_entry(), True, [], 0, 0),
-        (STARTED.mcp_server_entry() | {"command": "/old"}, True, ["remove", "add"], 0, 0),
+        ({}, True, [], 0, 0),
+        ({"command": "/old"}, True, ["remove", "add"], 0, 0),
+        ({"args": ["-I", "-m", "brimline", "mcp"]}, True, ["remove", "add"], 0, 0),
         ({"command": "x", "args": ["theirs", "mcp"]}, True, [], 1, 0),
         ({"command": "x", "args": ["brimline", "serve"]}, True, [], 1, 0),
         (None, False, [], 0, 1),
@@ -105,15 +107,17 @@ def test_the_server_is_added_once_and_anothers_stays(
     client: Home, server: Any, has_sdk: bool, calls: list[str], notes: int, to_do: int
 ) -> None:
     """Without its library the user is told what to run."""
-    if server:
-        register(client, **server)
+    if server is not None:
+        register(client, **STARTED.mcp_server_entry() | server)
     plan = parts.McpServer(STARTED._replace(has_sdk=has_sdk)).plan_or_install(do=False)
 
     assert [call[1] for call in plan.calls] == calls
     assert (len(plan.notes), len(plan.to_do)) == (notes, to_do)
     if calls[-1:] == ["add"]:
-        words = ("mcp", "add", "-s", "user", "brimline", "-e", "BRIMLINE_HOME=/data")
-        assert plan.calls[-1] == (*words, "--", "/v/python", "-I", "-m", "brimline", "mcp")
+        words = ("mcp", "add", "-s", "user", "brimline", "--", "/v/python", "-I", "-m", "brimline")
+        _, folder, home = paths.folders_to_pin()
+        told = ("mcp", "--data", "/data", "--home", home, "--client", folder)
+        assert plan.calls[-1] == (*words, *told)
 
 
 @pytest.mark.parametrize(

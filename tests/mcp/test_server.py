@@ -61,7 +61,8 @@ def test_nothing_of_ours_is_loaded_before_the_first_call() -> None:
     )
 
     light = "brimline brimline.errors brimline.fast brimline.fast.io brimline.fast.paths"
-    ours = [*light.split(), "brimline.mcp", "brimline.mcp.server", "brimline.mcp.tools"]
+    light += " brimline.mcp brimline.mcp.server brimline.mcp.tools"
+    ours = [*light.split(), "brimline.pinned", "brimline.programs"]
     assert done.stdout.strip() == f"{ours} [] False"
 
 
@@ -174,7 +175,7 @@ def test_the_server_works_in_the_project_that_the_client_names(
     key = put.put(home_dir, content.encode(), {"cwd": project_dir})
     monkeypatch.setenv("CLAUDE_PROJECT_DIR", project_dir)
 
-    with Server(cwd=str(world)) as server:
+    with Server(cwd=str(world / "home")) as server:
         server.hello()
         by_query = server.call("recall", query="needle")
         by_key = server.call("recall", key=key)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from brimline import __version__, extras, output
+from brimline import __version__, extras, output, pinned
 from brimline.errors import BrimlineError
 
 if TYPE_CHECKING:
@@ -258,11 +258,14 @@ _GROUPS = {
 
 @click.group(cls=Tree, entries=COMMANDS, name="brimline", context_settings=output.HELP)
 @click.version_option(__version__, prog_name="brimline")
-def program() -> None:
+@click.pass_context
+def program(context: click.Context) -> None:
     """Keep a Claude Code session below the brim of its context window.
 
     Every command but run takes --json, and its --help shows an example.
     """
+    if context.invoked_subcommand != "mcp":  # which is told
+        pinned.pin_or_refuse(str(context.invoked_subcommand))
 
 
 def names_of_visible_commands() -> Iterator[str]:

@@ -17,6 +17,8 @@ _PRIME = (1 << 89) - 1
 # As many as the systems follow themselves.
 _MOST_LINKS = 40
 _DATA, _CLIENT = "BRIMLINE_HOME", "CLAUDE_CONFIG_DIR"
+# Where the client's folder is in a home, and ours in the client's, if nobody says otherwise.
+USUAL_CLIENT_DIR, USUAL_DATA_DIR = "/.claude", "/brimline"
 
 # Where our own files are.
 PACKAGE_DIR = __file__[: -len("/fast/paths.py")]
@@ -50,7 +52,7 @@ def folders_to_pin() -> tuple[str, str, str]:
 
 def client_config_dir() -> str:
     """Claude Code's own configuration folder."""
-    chosen = io.env(_CLIENT) or user_home() + "/.claude"
+    chosen = io.env(_CLIENT) or user_home() + USUAL_CLIENT_DIR
     return _absolute_from_base(chosen, io.system.getcwd)  # as the client takes it
 
 
@@ -62,7 +64,7 @@ def data_dir() -> str:
     """
     chosen = io.env(_DATA)
     if not chosen:
-        return client_config_dir() + "/brimline"
+        return client_config_dir() + USUAL_DATA_DIR
     return _absolute_from_base(chosen.removeprefix("~/"), user_home)
 
 

@@ -34,7 +34,8 @@ def registered_mcp_server() -> dict[str, Any] | None:
 def is_our_server(found: dict[str, Any]) -> bool:
     """Whether it is `brimline mcp`, however that is started."""
     words = found["args"] if isinstance(found["args"], list) else []
-    return words[-1:] == ["mcp"] and "brimline" in " ".join(map(str, words))
+    told = " ".join(map(str, words))
+    return "brimline" in told and (words[-1:] == ["mcp"] or " mcp --data " in told)
 
 
 def folder_of_our_marketplace() -> str | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from brimline import output
+from brimline import output, pinned
 from brimline.errors import BrimlineError, InstallError, reason
 from brimline.fast import io, paths
 from brimline.install import client, datafolder, entries, modfolder, parts, pythons, settingsfile
@@ -129,16 +129,18 @@ def uninstall(scope: str | None, delete_data: bool, yes: bool, as_json: bool) ->
       brimline uninstall --delete-data
     """
     home_dir, project_dir = parts.data_folder_of_user_install(paths.data_dir()), os.getcwd()
-    installed = _parts_to_remove(scope, home_dir, project_dir)
+    removable = _parts_to_remove(scope, home_dir, project_dir)
     data = datafolder.Stored(home_dir) if delete_data else None
     problems: list[str] = []
-    _require_consent_to_remove(installed, data, problems, yes=yes)
+    _require_consent_to_remove(removable, data, problems, yes=yes)
     restored = data.restore_and_list_restored() if data else []
-    done = [_plan_or_remove_part(part, problems, do=True) for part in installed]
+    done = [_plan_or_remove_part(part, problems, do=True) for part in removable]
     problems = list(dict.fromkeys(problems + (data.problems if data else [])))
-    out = [part for part, plan in zip(installed, done, strict=True) if plan.has_changes]
+    out = [part for part, plan in zip(removable, done, strict=True) if plan.has_changes]
     whole = Plan.join_plans(done)
     whole.files += parts.remove_launcher_if_unused(home_dir, project_dir)
+    if scope in (None, "user"):
+        pinned.forget(home_dir)
     report = {"settings": [part.path for part in out if isinstance(part, Settings)]}
     report |= _plan_document(whole) | {"restored_sessions": restored, "problems": problems}
     report |= _delete_data_unless_needed(data, problems)
@@ -149,12 +151,12 @@ def uninstall(scope: str | None, delete_data: bool, yes: bool, as_json: bool) ->
 
 
 def _require_consent_to_remove(
-    installed: list[Part], data: datafolder.Stored | None, problems: list[str], *, yes: bool
+    removable: list[Part], data: datafolder.Stored | None, problems: list[str], *, yes: bool
 ) -> None:
     """Say what would go, and let the user decide; nothing is asked where nothing would."""
-    plans = [_plan_or_remove_part(part, problems, do=False) for part in installed]
+    plans = [_plan_or_remove_part(part, problems, do=False) for part in removable]
     affected = [
-        part.subject for part, plan in zip(installed, plans, strict=True) if plan.has_changes
+        part.subject for part, plan in zip(removable, plans, strict=True) if plan.has_changes
     ]
     question = [f"Take brimline out: {', '.join(affected)}."] if affected else []
     question += data.lines_on_what_deleting_means() if data else []
@@ -317,7 +319,13 @@ def _make_data_folder_and_compile(wired: entries.Wiring, project_dir: str) -> li
     problem = pythons.precompile_or_problem(wired.interpreter, wired.root)
     if problem and not pythons.can_interpreter_import_hooks(wired.interpreter, wired.root):
         raise InstallError(problem)
-    return [f"{problem}; hooks work, but each one takes longer"] if problem else []
+    warnings = [f"{problem}; hooks work, but each one takes longer"] if problem else []
+    try:
+        pinned.write_down()
+    except OSError as error:
+        why = f"{pinned.FILE} cannot be written: {reason(error)}"
+        warnings.append(f"{why}; `brimline` in the client goes by the environment")
+    return warnings
 
 
 def _parts_to_remove(scope: str | None, home_dir: str, project_dir: str) -> list[Part]:

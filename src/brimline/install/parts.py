@@ -361,9 +361,8 @@ class McpServer:
             return Plan(to_do=[again])
         if registered == wanted:
             return Plan()
-        env_options = [word for item in wanted["env"].items() for word in ("-e", "=".join(item))]
-        added = (*env_options, "--", wanted["command"], *wanted["args"])
-        addition = ("mcp", "add", "-s", "user", client.SERVER, *added)
+        started = (wanted["command"], *wanted["args"])
+        addition = ("mcp", "add", "-s", "user", client.SERVER, "--", *started)
         plan = Plan(calls=[*([_REMOVAL] if registered else []), addition])
         plan.call_client("the MCP server", do=do)
         if do and plan.calls and client.registered_mcp_server() != wanted and not plan.warnings:

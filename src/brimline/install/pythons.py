@@ -146,17 +146,15 @@ class Program(NamedTuple):
 
     def mcp_server_entry(self) -> dict[str, Any]:
         """How the client starts the MCP server."""
-        arguments = [*self.options, "mcp"]
-        return {"command": self.interpreter, "args": arguments, "env": self.environment_variables()}
-
-    def environment_variables(self) -> dict[str, str]:
-        """The variables that the command needs."""
-        return {"BRIMLINE_HOME": self.home} if self.home else {}
+        _, folder, home = paths.folders_to_pin()
+        told = ["--data", self.home or _usual_data_dir(), "--home", home]
+        told += ["--client", folder] if folder else []
+        return {"command": self.interpreter, "args": [*self.options, "mcp", *told], "env": {}}
 
     def shell_line(self, *words: str) -> str | None:
         """The command for a shell; None where the client could not check it before it runs."""
-        told = [f"{name}={value}" for name, value in self.environment_variables().items()]
-        words = (*(["env", *told] if told else []), self.interpreter, *self.options, *words)
+        told = ["env", f"BRIMLINE_HOME={self.home}"] if self.home else []
+        words = (*told, self.interpreter, *self.options, *words)
         line = shlex.join(words)
         return line if _PLAIN_LINE.fullmatch(line) else None
 
@@ -164,7 +162,7 @@ class Program(NamedTuple):
 def program_of_this_process(home_dir: str) -> Program:
     """The command as this very process runs it, without the current folder on the import path."""
     # The usual data folder need not be told.
-    home = None if home_dir == f"{paths.client_config_dir()}/brimline" else home_dir
+    home = None if home_dir == _usual_data_dir() else home_dir
     try:
         installed = str(metadata.distribution("brimline").locate_file(""))
     except metadata.PackageNotFoundError:
@@ -173,6 +171,10 @@ def program_of_this_process(home_dir: str) -> Program:
     option = "-P" if installed.startswith(site.getusersitepackages()) else "-I"
     started = os.path.abspath(sys.executable)
     return Program(started, (option, "-m", "brimline"), home, _has_mcp_sdk())
+
+
+def _usual_data_dir() -> str:
+    return paths.client_config_dir() + paths.USUAL_DATA_DIR
 
 
 def _has_mcp_sdk() -> bool:

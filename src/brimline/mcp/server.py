@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from brimline import __version__
+from brimline import __version__, pinned
 from brimline.errors import BrimlineError
+from brimline.fast import paths
 
 if TYPE_CHECKING:
     from mcp.server import Server, ServerRequestContext
@@ -25,7 +26,10 @@ _SHARE_AFTER_S, _SHARE_EVERY_S = 2.0, 300.0
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
-def mcp() -> None:
+@click.option("--data", default="", hidden=True)
+@click.option("--client", default="", hidden=True)
+@click.option("--home", default="", hidden=True)
+def mcp(data: str = "", client: str = "", home: str = "") -> None:
     """Serve `recall`, `remember`, `note` and others on standard input and output.
 
     Claude Code starts it by itself once it is registered; it ends with its client.
@@ -34,6 +38,10 @@ def mcp() -> None:
     Example:
       claude mcp add --scope user brimline -- brimline mcp
     """
+    if data:
+        paths.pin(data, client, home)
+    else:
+        pinned.pin_or_refuse("mcp")
     try:
         import anyio
 
