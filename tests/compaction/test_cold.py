@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from brimline.compaction import cold
-from brimline.compaction.cold import Call
+from brimline.transcript.calls import Call
 
 LONG = 100_000
 

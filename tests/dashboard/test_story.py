@@ -64,7 +64,7 @@ def test_every_request_is_there_with_what_it_consists_of(played: Played, home_di
     assert [one.tokens for one in found.moments] == inspected["occupancy_tokens"]
     assert found.turns == inspected["turns"]
     assert found.peak_tokens == inspected["peak_tokens"]
-    assert len(found.scan.compactions) == inspected["compactions"] == 1
+    assert len(found.compactions) == inspected["compactions"] == 1
     assert all(sum(one.parts.values()) == one.tokens for one in found.moments)
     assert found.composed is not None
     parts = {part["kind"]: part["tokens"] for part in composed["parts"] if part["tokens"]}

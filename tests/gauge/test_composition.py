@@ -25,9 +25,8 @@ from brimline.gauge.composition import (
     growth_shares,
 )
 from brimline.testing import SessionBuilder, text_block
-from brimline.transcript import pieces
-from brimline.transcript.compactions import scan_session
 from brimline.transcript.pieces import Piece
+from brimline.transcript.session import Session, measure
 
 from ..transcript.generated import mutated_transcripts, transcripts  # noqa: TID252
 
@@ -40,7 +39,7 @@ thorough = settings(max_examples=120)
 
 def composed(session: SessionBuilder) -> Composition:
     """The composition of the session as written so far, checked for the sums that always hold."""
-    found = composition_of(pieces.entries_of_file(session.path))
+    found = composition_of(Session().rows_of(session.path))
     check_sums(found)
     return found
 
@@ -90,9 +89,9 @@ def test_on_any_file_the_parts_add_up_to_the_occupancy(data: bytes, tmp_path: Pa
     path = tmp_path / "transcript.jsonl"
     path.write_bytes(data)
 
-    found = composition_of(pieces.entries_of_file(str(path)))
+    found = composition_of(Session().rows_of(str(path)))
 
-    occupancies = scan_session(str(path)).occupancies_since_compaction
+    occupancies = measure(str(path)).occupancies_since_compaction
     assert found.occupancy_tokens == (occupancies[-1] if occupancies else None)
     check_sums(found)
 
@@ -133,7 +132,7 @@ def test_on_any_session_the_parts_add_up(steps: list[tuple[Any, ...]], tmp_path:
 
     found = composed(session)
 
-    occupancies = scan_session(session.path).occupancies_since_compaction
+    occupancies = measure(session.path).occupancies_since_compaction
     assert found.occupancy_tokens == (occupancies[-1] if occupancies else None)
     assert sum(turn.requests for turn in found.turns if turn.in_context) == len(occupancies)
 
@@ -429,8 +428,9 @@ def test_a_text_that_was_injected_counts_once() -> None:
     first, second = Piece("hook", 8, "Stop"), Piece("hook", 9, "Stop")
     client = Piece("client", 8, "todo")
     counted = Injections()
-    for pieces_ in ([first, client], [first, second, Piece("user", 5)]):
-        counted.add_new_injections_to_counts([Share(piece, piece.kind, 10) for piece in pieces_])
+    for shared in ({0: first, 9: client}, {0: first, 30: second, 50: Piece("user", 5)}):
+        shares = [Share(piece, piece.kind, 10, offset) for offset, piece in shared.items()]
+        counted.add_new_injections_to_counts(shares)
 
     hook, todo = Injection("hook", "Stop"), Injection("client", "todo")
     assert counted.times == {hook: 2, todo: 1}

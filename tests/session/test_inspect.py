@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.transcript.compacted import compact_inside
 
 import brimline
-from brimline.session import inspect
+from brimline.session import inspect, session_documents
 from brimline.session import inspect as inspecting
 from brimline.session.faults import Finder
 from brimline.session.inspect import LARGEST
@@ -81,19 +81,26 @@ def test_rows_a_compaction_kept_are_in_the_context(session: SessionBuilder, name
     assert context.since_tokens > 2_500
 
 
+def largest_results(session: SessionBuilder) -> list[dict[str, Any]]:
+    """Those that a program is told."""
+    document = session_documents.inspection_document(session.path, f"{session.path}-home")
+    results: list[dict[str, Any]] = document["largest_results"]
+    return results
+
+
 def test_the_largest_results_come_first_and_are_few(session: SessionBuilder) -> None:
     """Of results alike the earlier one comes first; one without its call is listed too."""
     session.tool_result("toolu_gone", "x" * 2_001)
     for size in range(30):
         call = session.tool_call(1_000 + size, command=f"c{size}")
         session.tool_result(call, "x" * min(size * 100, 2_000))
-    unknown, *largest = inspecting.inspect(session.path).largest
+    unknown, *largest = largest_results(session)
 
-    assert (unknown.tool, unknown.in_context) == (None, True)
+    assert (unknown["tool"], unknown["in_context"]) == (None, True)
     assert len(largest) == LARGEST - 1
-    assert {one.size_bytes for one in largest} == {2_000}
-    assert [one.source for one in largest][:2] == ["c20", "c21"]
-    assert largest[0].request == 21
+    assert {one["bytes"] for one in largest} == {2_000}
+    assert [one["source"] for one in largest][:2] == ["c20", "c21"]
+    assert largest[0]["request"] == 21
 
 
 @given(st.lists(st.one_of(ROWS.map(lambda one: json.dumps(one).encode()), st.binary())))
@@ -244,11 +251,12 @@ def test_a_result_is_told_with_what_compactions_made_of_it(session: SessionBuild
     session.tool_result("toolu_side", "z" * 9_000, isSidechain=True, agentId="a")
 
     def told() -> list[tuple[str, bool, bool]]:
-        found = inspecting.inspect(session.path).largest
-        return [((one.source or "")[:1], one.in_context, one.moved_out) for one in found]
+        names = ("source", "in_context", "moved_out")
+        found = [tuple(one[name] for name in names) for one in largest_results(session)]
+        return [((source or "")[:1], *where) for source, *where in found]
 
     assert told() == [("c", True, False), ("s", True, False)]
-    assert len(inspecting.inspect(session.path).largest[0].source or "") == 200
+    assert len(largest_results(session)[0]["source"]) == 200
     compact_inside(session)
     assert told() == [("c", False, True), ("s", True, False)]
     session.compact(9_000)
@@ -305,18 +313,6 @@ def test_what_the_last_request_was_the_first_to_carry_is_injected_too(
     assert {(one.name, one.ours): times for one, times in found.times.items()} == {
         ("Stop", False): 2
     }
-
-
-@pytest.mark.parametrize("length", [199, 200, 201])
-def test_what_a_call_was_about_has_200_characters(session: SessionBuilder, length: int) -> None:
-    """In the list of the largest results."""
-    session.prompt()
-    call_id = session.tool_call(50_000, command="c" * length)
-    session.tool_result(call_id, "x" * 5_000)
-
-    (largest,) = inspect.inspect(session.path).largest
-
-    assert largest.source == "c" * min(length, 200)
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from brimline.state.figures import (
     Compaction,
     Figures,
     Notice,
+    Request,
     Turn,
     events_worth_keeping,
     figures_of_session,
@@ -19,7 +20,7 @@ from brimline.state.figures import (
     well_typed_event_fields,
 )
 from brimline.state.history import Session
-from brimline.transcript.compactions import Recorded, Request
+from brimline.transcript.compactions import Recorded
 
 if TYPE_CHECKING:
     from typing import Any

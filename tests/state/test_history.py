@@ -22,10 +22,10 @@ from brimline.fast.json import dumps
 from brimline.gauge.forecast import log_speeds_by_generation
 from brimline.rooms import values_in_all_traces
 from brimline.state import forgotten, history
+from brimline.state.figures import Request
 from brimline.state.history import Session
 from brimline.state.session import SessionState
 from brimline.testing import SessionBuilder
-from brimline.transcript.compactions import Request
 
 if TYPE_CHECKING:
     from typing import Any

@@ -9,8 +9,9 @@ import pytest
 from brimline import clock
 from brimline.errors import SessionError
 from brimline.state import history, lookback
+from brimline.state.figures import Request
 from brimline.state.history import Session
-from brimline.transcript.compactions import Recorded, Request
+from brimline.transcript.compactions import Recorded
 
 START = 1_790_000_000.0
 SAVED = {"references": 0, "tokens_estimated": 0, "recalls": 0, "gateway_tokens": 0}

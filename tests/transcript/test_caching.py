@@ -6,10 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline.transcript.caching import scan_cache
+from brimline.transcript.caching import caching_of
+from brimline.transcript.session import measure
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from brimline.testing import SessionBuilder
+    from brimline.transcript.caching import Caching
+
+
+def cached(session: SessionBuilder, edits: Mapping[float, str] | None = None) -> Caching:
+    """The cache's figures of a session as it is."""
+    return caching_of(measure(session.path, attachments=True).requests, edits or {})
 
 
 def reply(
@@ -41,7 +50,7 @@ def test_every_break_has_its_cause(session: SessionBuilder) -> None:
     edited = session.now + 1
     reply(session, 10_000, 15_000, "other")
 
-    found = scan_cache(session.path, {edited: "due"})
+    found = cached(session, {edited: "due"})
 
     assert [one.cause for one in found.breaks] == [
         "expired",
@@ -72,7 +81,7 @@ def test_a_prefix_is_broken_from_a_twentieth_and_two_thousand_tokens_on(
     reply(session, 0, held)
     reply(session, read, 0)
 
-    assert [one.tokens for one in scan_cache(session.path, {}).breaks] == breaks
+    assert [one.tokens for one in cached(session).breaks] == breaks
 
 
 @pytest.mark.parametrize(
@@ -96,7 +105,7 @@ def test_a_cause_is_told_where_the_times_fit(
     reply(session, 0, 50_000)
     edits = {} if edit_after is None else {first + edit_after: "due"}
 
-    assert [one.cause for one in scan_cache(session.path, edits).breaks] == [cause]
+    assert [one.cause for one in cached(session, edits).breaks] == [cause]
 
 
 def test_the_kinds_that_came_between_are_told_the_most_frequent_first(
@@ -109,7 +118,7 @@ def test_the_kinds_that_came_between_are_told_the_most_frequent_first(
         session.row("attachment", attachment={"type": kind})
     reply(session, 0, 50_000)
 
-    (one,) = scan_cache(session.path, {}).breaks
+    (one,) = cached(session).breaks
 
     assert one.cause == "unknown, after b, a, c"
     assert one.at == pytest.approx(session.now)
@@ -124,8 +133,21 @@ def test_a_reply_of_several_rows_counts_once(session: SessionBuilder) -> None:
         session.row("assistant", message=message | {"id": name, "usage": usage})
     session.row("assistant", message=message | {"id": "m2", "usage": usage}, timestamp=None)
 
-    found = scan_cache(session.path, {})
+    found = cached(session)
 
     assert (found.requests, found.read_tokens, found.written_tokens) == (4, 20, 36_000)
     assert found.breaks[-1].at == pytest.approx(session.now - 1)
     assert found.causes == {"unknown": 3}
+
+
+def test_the_last_row_of_a_reply_tells_what_it_read(session: SessionBuilder) -> None:
+    """Clients begin some replies with a row that measures nothing yet."""
+    reply(session, 0, 50_000)
+    message = {"id": "m2", "model": "m", "content": []}
+    for read in (0, 50_000):
+        usage = {"input_tokens": 3, "cache_read_input_tokens": read}
+        session.row("assistant", message=message | {"usage": usage})
+
+    found = cached(session)
+
+    assert (found.requests, found.read_tokens, found.breaks) == (2, 50_000, [])

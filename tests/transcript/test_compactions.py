@@ -8,7 +8,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from brimline.transcript.compactions import Links, scan_session
+from brimline.transcript.compactions import Links
+from brimline.transcript.session import measure
 
 from . import reference
 from .generated import mutated_transcripts, transcripts
@@ -24,7 +25,7 @@ def test_clients_differ_in_what_they_write(session: SessionBuilder) -> None:
     """An expected size until a request was made, blocks, the summary alone; no subagent's rows."""
     figures = {"trigger": "auto", "preTokens": 167_000, "postTokens": 30_000}
     session.row("system", subtype="compact_boundary", compactMetadata=figures)
-    assert scan_session(session.path).compactions[0].post_tokens == 30_000
+    assert measure(session.path).compactions[0].post_tokens == 30_000
     content = [{"type": "text", "text": "x" * 700}, {"type": "text", "text": "y" * 70}]
     session.row("user", message={"content": content}, isCompactSummary=True)
     session.row("system", subtype="compact_boundary", isSidechain=True)
@@ -34,7 +35,7 @@ def test_clients_differ_in_what_they_write(session: SessionBuilder) -> None:
     session.compact(0, summary="x" * 400, legacy=True)
     session.reply(40_000)
 
-    first, second, third = scan_session(session.path).compactions
+    first, second, third = measure(session.path).compactions
 
     assert (first.post_tokens, first.summary_characters) == (41_000, 770)
     assert (second.trigger, second.pre_tokens, second.post_tokens) == (None, None, None)
@@ -56,7 +57,7 @@ def test_a_compaction_while_nobody_was_there_is_called_idle(
     session.compact(310_000)
     session.row("system", subtype="informational", content=notice, level="notice")
 
-    found = scan_session(session.path).compactions
+    found = measure(session.path).compactions
 
     assert [(one.trigger, one.pre_tokens) for one in found] == [
         ("auto", 300_000),
@@ -76,7 +77,7 @@ def test_foreign_figures_are_unknown(figures: Any, session: SessionBuilder) -> N
     session.row("system", subtype="compact_boundary", compactMetadata=figures, uuid=7, timestamp=8)
     session.row("user", message="none", isCompactSummary=True)
 
-    (found,) = scan_session(session.path).compactions
+    (found,) = measure(session.path).compactions
 
     assert found[:5] == (None, None, None, None, None)
     assert found.summary_characters == 0
@@ -95,7 +96,7 @@ def test_the_scan_equals_what_the_slow_reader_finds(data: bytes, tmp_path: Path)
     path.write_bytes(data)
 
     steps: list[int] = []
-    found = scan_session(str(path), steps.append)
+    found = measure(str(path), steps.append)
     expected = reference.read(path)
 
     assert len(found.compactions) == expected.compactions
@@ -108,11 +109,11 @@ def test_what_the_next_request_did_not_read_from_the_cache_is_told(session: Sess
     """It says what the compaction really had written again; before that request nobody knows."""
     session.reply(100_000)
     session.row("system", subtype="compact_boundary", compactMetadata={"preTokens": 100_000})
-    assert scan_session(session.path).compactions[0].rewritten_tokens is None
+    assert measure(session.path).compactions[0].rewritten_tokens is None
 
     session.reply(60_000)
 
-    assert scan_session(session.path).compactions[0].rewritten_tokens == 1_010
+    assert measure(session.path).compactions[0].rewritten_tokens == 1_010
 
 
 BARE = {"type": "system", "subtype": "compact_boundary", "uuid": "b"}

@@ -14,7 +14,8 @@ from brimline.carry import fold, ledger
 from brimline.memory import deep
 from brimline.session import inspect, repair, restore
 from brimline.testing import SessionBuilder, text_block
-from brimline.transcript import pieces, read
+from brimline.transcript import read
+from brimline.transcript.session import Session
 
 from .compacted import LINE, compact_inside
 
@@ -71,7 +72,7 @@ def test_what_is_in_the_context_are_the_copies(told: Told, is_rebuilt: bool) -> 
     """Calls, replies and lines behind the boundary; nothing of what stands before it."""
     session = told(is_rebuilt)
     held: Counter[str] = Counter()
-    for entry in pieces.entries_of_file(session.path):
+    for entry in filter(None, (row.entry for row in Session().rows_of(session.path))):
         if entry.is_boundary:
             held.clear()
         for piece in entry.pieces:

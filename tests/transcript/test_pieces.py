@@ -10,6 +10,7 @@ import pytest
 
 from brimline.transcript import pieces
 from brimline.transcript.pieces import Piece, entry_of_row
+from brimline.transcript.session import Session
 
 # Rows and parts of rows, each with its pieces.
 CASES = json.loads((Path(__file__).parent / "golden" / "pieces.json").read_text(encoding="utf-8"))
@@ -250,7 +251,7 @@ def test_a_reply_that_a_mod_rebuilt_is_said_though_no_model_wrote_it(
 ) -> None:
     """What the client wrote by itself is sent to nobody; a loaded tool costs 2,200 characters."""
     message = {"id": "m", "model": "<synthetic>", "content": [{"type": "text", "text": "abc"}]}
-    entry = pieces.EntryReader().read_row({"type": "assistant", "message": message} | fields)
+    entry = Session().read_row({"type": "assistant", "message": message} | fields).entry
 
     assert (entry.pieces if entry else ()) == (Piece("assistant", 3),) * count
     part = {"type": "tool_result", "content": [{"type": "tool_reference"}]}

@@ -21,7 +21,8 @@ from brimline.cost import bill, spending
 from brimline.dashboard import story
 from brimline.memory import deep
 from brimline.session import inspect, purge, repair, session_documents
-from brimline.transcript import pieces, read, row
+from brimline.transcript import read, row
+from brimline.transcript.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -107,7 +108,7 @@ def test_what_is_in_the_context_is_what_was_sent(recordings: Path, name: str) ->
     last = sent(recordings, name)["last"]
     held: Counter[str] = Counter()
     carried: Counter[str] = Counter()
-    for entry in pieces.entries_of_file(path):
+    for entry in filter(None, (each.entry for each in Session().rows_of(path))):
         if entry.is_boundary:
             held.clear()
         if entry.usage:
@@ -161,11 +162,12 @@ def test_a_large_result_is_listed_once_and_where_it_is(recordings: Path, name: s
             sizes.clear()
         for result in row.main_thread_results(fields):
             sizes.setdefault(result.call_id, len(result.text.encode()))
-    largest = inspect.inspect(path).largest
-    assert len({large.call_id for large in largest}) == len(largest) == 10
+    found = inspect.inspect(path)
+    largest = found.largest
+    assert len({large.id for large in largest}) == len(largest) == 10
     for large in largest:
-        is_less = sizes[large.call_id] < large.size_bytes
-        assert (large.in_context, large.moved_out) == (not is_less, is_less), large
+        is_less = sizes[large.id] < (large.size_bytes or 0)
+        assert (large.segment, large.moved_out) == (len(found.compactions), is_less), large
     assert any(large.moved_out for large in largest)
 
 

@@ -185,8 +185,7 @@ def test_a_usage_tells_sizes_and_names() -> None:
     assert (found.prompt_tokens, found.output_tokens, found.fresh_tokens) == (321, 7, 301)
     assert (found.message_id, found.model, found.timestamp) == ("m", "x", "t")
     assert (found.requested_model, found.version, found.session_id) == ("x[1m]", "2", "s")
-    assert row.cache_use_of(fields) == (20, 300, 300, "x")
-    assert row.cache_use_of({"type": "user"}) is None
+    assert row.Spent(fields).cache_lifetime_s == 300
     assert row.billed_tokens_of(fields) == (1, 300, 0, 20, 7)
     assert (row.message_id(fields), row.model_of(fields)) == ("m", "x")
     assert row.billed_tokens_of(fields | {"isApiErrorMessage": True}) is None
@@ -411,7 +410,7 @@ def test_what_was_written_for_an_hour_is_billed_apart(
     split = {"cache_creation": {"ephemeral_1h_input_tokens": an_hour}}
     fields = {"type": "assistant", "message": {"model": "x", "usage": figures | split}}
 
-    assert row.cache_use_of(fields) == (20, 300, lifetime_s, "x")
+    assert row.Spent(fields).cache_lifetime_s == lifetime_s
     assert row.billed_tokens_of(fields) == billed
 
 

@@ -13,7 +13,8 @@ from brimline.budget import items
 from brimline.errors import SessionError, StateError
 from brimline.foreign import flatten
 from brimline.gauge import composition
-from brimline.transcript import find, pieces
+from brimline.transcript import find
+from brimline.transcript.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -197,7 +198,7 @@ def _measured_tokens_by_part(session_id: str) -> dict[str, int]:
     """What the session's window really consists of, in tokens; empty where nobody knows."""
     try:
         transcript = find.transcript_by_id_start(session_id)
-        found = composition.composition_of(pieces.entries_of_file(transcript))
+        found = composition.composition_of(Session().rows_of(transcript))
     except (SessionError, OSError):
         return {}
     return {composition.NAMES[kind]: tokens for kind, tokens in found.parts.most_common() if tokens}

@@ -7,12 +7,14 @@ Read of the files edited last, reports of subagents, and a failure that nothing 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from brimline import clienttools
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from brimline.transcript.calls import Call
 
 # The share of the messages that has to go, by setting, for a compaction to be worth its while.
 SHARES = {"keep": 0.1, "balanced": 0.3, "thrifty": 0.5}
@@ -28,22 +30,6 @@ _KEPT_HEAD, _KEPT_TAIL = 150, 100
 _EDITED_FILES = 4
 # A subagent's report is somebody's words, and no call brings the same ones again.
 _LONG_REPORT_CHARACTERS = 5_000
-
-
-class Call(NamedTuple):
-    """A tool call of a conversation, with its result where there is one."""
-
-    id: str
-    tool: str
-    subject: str
-    """Its file, command or pattern."""
-    characters: int | None = None
-    """Of its result; None without one."""
-    is_error: bool = False
-    has_image: bool = False
-    """Whether the result holds an image that cannot stay."""
-    is_users: bool = False
-    """Whether the result holds words of the user's: a refusal, an answer, an approved plan."""
 
 
 def select_cold_result_calls(

@@ -15,6 +15,7 @@ from brimline.offload import judge
 from brimline.settings import config
 from brimline.state.session import MOD_ALIVE
 from brimline.transcript import read, row, words
+from brimline.transcript.calls import Call
 
 if TYPE_CHECKING:
     from typing import Any
@@ -72,10 +73,11 @@ def cache_of_last_request(transcript: str) -> Cache | None:
     """What a session's last request wrote to the cache or read from it; None where it did not."""
     try:
         for fields in json.rows_backward(transcript, b'"usage"', _LOOK_BYTES):
-            cached, at = row.cache_use_of(fields), clock.parse_utc(row.timestamp_text_of(fields))
-            if cached and at is not None:
-                read_tokens, written_tokens, lifetime_s, model = cached
-                return Cache(at, lifetime_s, model) if read_tokens or written_tokens else None
+            usage, at = row.usage_of(fields), clock.parse_utc(row.timestamp_text_of(fields))
+            if usage and at is not None:
+                spent = row.Spent(fields)
+                is_cached = spent.cache_read_tokens or spent.cache_written_tokens
+                return Cache(at, spent.cache_lifetime_s, usage.model) if is_cached else None
     except OSError:
         pass
     return None
@@ -126,7 +128,7 @@ def _count_characters_to_free(rows: list[dict[str, Any]], never: list[str]) -> i
     """How many characters of results a compaction would put lines in the place of."""
     calls = {call.id: call for fields in rows for call in row.main_thread_calls(fields)}
     judged = {
-        call.id: cold.Call(call.id, call.name, clienttools.subject_of_call(call.arguments))
+        call.id: Call(call.id, call.name, clienttools.subject_of_call(call.arguments))
         for call in calls.values()
         if not judge.does_call_match_any(never, call.name, call.arguments)
     }

@@ -217,7 +217,7 @@ def index_row(session: story.Story) -> dict[str, Any]:
         "peak": session.peak_tokens,
         "window": session.now.window.tokens,
         "curve": output.group_peaks([moment.tokens for moment in session.moments], _CURVE_STEPS),
-        "compactions": len(session.scan.compactions),
+        "compactions": len(session.compactions),
         "compacted": [output.pick_attrs(past, _COMPACTION) for past in session.figures.compactions],
         "spent": session.tokens_by_billing,
         "tokens": sum(session.tokens_by_billing.values()),

@@ -188,7 +188,7 @@ def _compactions_with_costs_and_losses(
     aftermath.fill_in_dollars(compactions, user_models)
     if compactions and not redacted:
         aftermath.fill_in_what_summary_lost(compactions, story.path)
-    in_file = {recorded.uuid for recorded in story.scan.compactions}
+    in_file = {recorded.uuid for recorded in story.compactions}
     for each, of_story in zip(compactions, story.figures.compactions, strict=True):
         each["at"] = of_story.at
         if each["account"] and each["uuid"] not in in_file:

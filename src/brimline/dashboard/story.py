@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline import clienttools, clock
+from brimline import clock
 from brimline.errors import SessionError
 from brimline.gauge import reading
 from brimline.gauge.composition import Injections
@@ -31,7 +31,8 @@ from brimline.state.session import WINDOW, SessionState, Snapshot
 from brimline.store import layout
 from brimline.transcript import caching, find, read, row
 from brimline.transcript.caching import Caching
-from brimline.transcript.compactions import Scan
+from brimline.transcript.calls import Call
+from brimline.transcript.session import Session
 from brimline.transcript.usage import Tail, read_tail
 
 if TYPE_CHECKING:
@@ -42,10 +43,13 @@ if TYPE_CHECKING:
     from brimline.gauge.forecast import Forecast
     from brimline.gauge.reading import Reading
     from brimline.transcript.caching import Break
+    from brimline.transcript.compactions import Recorded
     from brimline.transcript.row import Spent, Usage
+    from brimline.transcript.session import Request, Row
 
 EVENTS = frozenset(table.EVENTS)
 _SUBJECT_CHARACTERS = 200
+_UNKNOWN_CALL = Call("", "unknown tool", "")
 # The client may write a row a moment before or after the gateway has written its line.
 _SLACK_S = 5.0
 # Somebody may be reading an answer: a pause is no end.
@@ -110,7 +114,7 @@ class Story:
     """Tokens of results by tool, over all of the session."""
     injections: Injections = field(default_factory=Injections)
     models: Counter[str] = field(default_factory=Counter)
-    scan: Scan = field(default_factory=Scan)
+    compactions: list[Recorded] = field(default_factory=list)
     cache: Caching = field(default_factory=Caching)
     composed: Composition = field(init=False)
     now: Reading = field(init=False)
@@ -205,7 +209,7 @@ def read_story_for_index(
         SessionError: its file cannot be read.
     """
     spooled = history.read_spooled_events(home_dir, find.session_id_of(path))
-    reader, rows = _Reader(path, figures.gateway_edit_reason_by_time(spooled)), 0
+    reader, rows = _Reader(path), 0
     try:
         reader.story.size_bytes = os.path.getsize(path)
         for line in read.lines_of_file(path, progress):
@@ -216,7 +220,7 @@ def read_story_for_index(
         last = read_tail(path)
     except OSError as error:
         raise SessionError(f"cannot read {path}: {error.strerror or error}") from error
-    story = reader.close()
+    story = reader.close(figures.gateway_edit_reason_by_time(spooled))
     if story.broken_lines and not rows:
         raise SessionError(f"{path} is not a session's transcript")
     state = SessionState(home_dir, story.kept_as)
@@ -228,7 +232,9 @@ def read_story_for_index(
     story.events = [
         _fields_of_expected_type(line) for line in history.read_spooled_events(home_dir, name)
     ]
-    story.now = reading.make_reading_of_scan(last, story.scan, state, policy_of(story.project))
+    story.now = reading.make_reading_of_session(
+        last, reader.session, state, policy_of(story.project)
+    )
     if snapshot := state.snapshot():
         story.cost_usd = snapshot.cost_usd
     return story
@@ -242,57 +248,47 @@ def _fields_of_expected_type(line: dict[str, Any]) -> dict[str, Any]:
 class _Reader:
     """Takes the rows of a session; a request is complete when the ledger has settled it."""
 
-    def __init__(self, path: str, edits: dict[float, str]) -> None:
+    def __init__(self, path: str) -> None:
         self.story = Story(path, find.session_id_of(path), find.session_id_of(path))
-        self.context = ContextReader(self._finish_open_moment)
+        self.session, self.context = Session(), ContextReader(self._finish_open_moment)
         self.open: Moment | None = None
         self.history: list[int] = []
-        self.calls: dict[str, tuple[str, str]] = {}
-        self.places: dict[int, int] = {}
         self.recorded = ""
-        self.cache = caching.CacheScan(edits)
 
     def read_row(self, value: dict[str, Any], offset: int) -> None:
         """Add the next row to the story."""
         story = self.story
         story.project = story.project or row.cwd_of(value)
         story.title = row.title_of(value) or story.title
-        for call in row.main_thread_calls(value):
-            subject = clienttools.subject_of_call(call.arguments, _SUBJECT_CHARACTERS)
-            self.calls[call.id] = (call.name, subject)
         if lost := row.describe_dropped_thinking(value):
             number = len(story.moments) + bool(self.open)
             story.lost_thinking.append(f"after request {number:,}: {lost}")
-        entry = self.context.read_row(value)
-        story.scan.read_row(value)
-        self.cache.read_row(value)
+        found = self.session.read_row(value, offset)
+        entry = self.context.read_row(found)
         if entry:
-            # The ledger holds on to pieces, so that none has the name of another.
-            self.places |= dict.fromkeys(map(id, entry.pieces), offset)
             story.turns = self.context.turns
             if entry.prompt and not entry.prompt.startswith("/"):
                 story.title = story.title or entry.prompt[:_SUBJECT_CHARACTERS]
             if entry.is_boundary:
                 self.history = []
-        if entry and entry.usage:
-            self._open_or_extend_moment(value, entry.usage, offset)
+        if found.request:
+            self._open_or_extend_moment(found, found.request)
         elif self.open:
             self.open.last.result_characters += row.characters_model_is_sent(value)
 
-    def _open_or_extend_moment(self, value: dict[str, Any], usage: Usage, offset: int) -> None:
-        story, segment = self.story, self.context.segment
+    def _open_or_extend_moment(self, found: Row, request: Request) -> None:
+        usage = request.usage
         self.recorded = usage.session_id or self.recorded
         if self.open is None:
-            at = story.scan.requests[-1].at
-            number = len(story.moments) + 1
-            self.open = Moment(number, at, segment, row.Spent(value), Tail())
+            number, segment = request.number, request.segment
+            self.open = Moment(number, request.at, segment, request.spent, Tail())
             self.history.append(0)
-            story.models[usage.model or "unknown"] += 1
-        self.history[-1] = usage.prompt_tokens
+            self.story.models[usage.model or "unknown"] += 1
+        self.history[-1] = request.tokens
         now, last = self.open, self.open.last
-        now.spent, now.is_final = row.Spent(value), now.is_final or row.has_final_usage(value)
-        last.usage, last.offset = usage, offset
-        last.reply_characters += row.characters_model_is_sent(value)
+        now.spent, now.is_final = request.spent, now.is_final or row.has_final_usage(found.value)
+        last.usage, last.offset = usage, found.offset
+        last.reply_characters += row.characters_model_is_sent(found.value)
         last.output_tokens = max(last.output_tokens, usage.output_tokens)
         last.history = self.history[-HISTORY_REQUESTS:][::-1]
 
@@ -303,19 +299,21 @@ class _Reader:
         self.open = None
         now.tokens, now.parts = usage.prompt_tokens, dict(parts)
         story.injections.add_new_injections_to_counts(shares)
-        for piece, kind, tokens in shares:
-            called = self.calls.get(piece.call_id, ("unknown tool", ""))
+        for piece, kind, tokens, offset in shares:
+            call = self.session.calls.get(piece.call_id, _UNKNOWN_CALL)
+            called = (call.tool or _UNKNOWN_CALL.tool, call.subject[:_SUBJECT_CHARACTERS])
             name, subject = called if piece.call_id else (piece.name, piece.file)
             if kind == "tool_result":
                 story.tools[name] += tokens
-            now.items.append(Item(kind, name, tokens, subject, self.places.get(id(piece), -1)))
+            now.items.append(Item(kind, name, tokens, subject, offset))
         story.moments.append(now)
 
-    def close(self) -> Story:
-        """What was found."""
+    def close(self, edits: dict[float, str]) -> Story:
+        """What was found; `edits` tells when a gateway edited what had been sent, and why."""
         story = self.story
         story.composed = self.context.close().composed
-        story.cache = self.cache.found
+        story.compactions = self.session.compactions
+        story.cache = caching.caching_of(self.session.requests, edits)
         by_time = {moment.at: moment for moment in story.moments}
         for cache_break in story.cache.breaks:
             if cache_break.at in by_time:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from brimline.transcript.pieces import Entry
     from brimline.transcript.row import Usage
+    from brimline.transcript.session import Row
 
     # Told of each request: its usage, what it was the first to carry, and the whole context.
     Watch = Callable[[Usage, "list[Share]", Counter[str]], None]
@@ -97,11 +98,12 @@ class Composition:
     turns: list[Turn] = field(default_factory=list)
 
 
-def composition_of(entries: Iterable[Entry]) -> Composition:
+def composition_of(rows: Iterable[Row]) -> Composition:
     """Account for a session, given from its first row to its last."""
     ledger = Ledger()
-    for entry in entries:
-        ledger.add_entry(entry)
+    for row in rows:
+        if entry := row.entry:
+            ledger.add_entry(entry)
     return ledger.close()
 
 
@@ -182,6 +184,8 @@ class Share(NamedTuple):
     piece: Piece
     kind: str
     tokens: int
+    offset: int = -1
+    """Where its row stands in the file."""
 
 
 class Injection(NamedTuple):
@@ -199,24 +203,25 @@ class Injections:
     def __init__(self) -> None:
         self.tokens: Counter[Injection] = Counter()
         self.times: Counter[Injection] = Counter()
-        self._counted: dict[int, Piece] = {}
+        self._counted: set[int] = set()
 
     def add_new_injections_to_counts(self, shares: Iterable[Share]) -> None:
         """Count what one request was the first to carry; what a compaction kept is not new."""
-        for piece, _, tokens in shares:
-            if piece.kind in ("hook", "client") and id(piece) not in self._counted:
-                self._counted[id(piece)] = piece
-                found = Injection(piece.kind, piece.name, piece.ours)
-                self.tokens[found] += tokens
-                self.times[found] += 1
+        injected = [one for one in shares if one.piece.kind in ("hook", "client")]
+        new = [one for one in injected if one.offset not in self._counted]
+        self._counted.update(one.offset for one in new)
+        for piece, _, tokens, _ in new:
+            found = Injection(piece.kind, piece.name, piece.ours)
+            self.tokens[found] += tokens
+            self.times[found] += 1
 
 
 @dataclass(slots=True)
 class _Request:
     usage: Usage
     turn: Turn
-    pieces: list[tuple[Piece, Turn]]
-    """What it was the first to carry, each with the turn that added it."""
+    pieces: list[tuple[Piece, Turn, int]]
+    """What it was the first to carry, each with the turn that added it and its row's place."""
     output_tokens: int | None = None
 
 
@@ -226,26 +231,25 @@ class Ledger:
     def __init__(self, watch: Watch | None = None) -> None:
         self.watch = watch
         self.turns = [Turn(0, "")]
-        self.waiting: list[tuple[Piece, Turn]] = []
+        self.waiting: list[tuple[Piece, Turn, int]] = []
         self.request: _Request | None = None
         self.before: _Request | None = None
         self.shares: list[Share] = []
         self.parts: Counter[str] = Counter()
         # What a first request took besides the texts; a compaction leaves it as it is.
         self.floor_tokens = 0
-        self.summary_expected = False
         # What texts took when requests measured them, and what their lengths had told.
         self.measured_tokens = self.estimated_tokens = 0.0
 
     def add_entry(self, entry: Entry) -> None:
         if entry.is_boundary:
-            self._start_over_at_compaction(entry)
+            self._start_over_at_compaction()
         if entry.prompt is not None:
             self._open_turn(entry.prompt)
         if entry.usage:
             self._note_request(entry.usage, is_final=entry.is_final)
         turn = self.turns[-1]
-        self.waiting += [(piece, turn) for piece in entry.pieces]
+        self.waiting += [(piece, turn, entry.offset) for piece in entry.pieces]
 
     def close(self) -> Composition:
         self._share_out_tokens_of_request()
@@ -263,19 +267,16 @@ class Ledger:
     def ids_of_calls_with_results(self, *, ours: bool) -> frozenset[str]:
         """The calls with results in the latest request: lines of ours by now, or whole."""
         new = self.request.pieces if self.request else []
-        held = [*(share.piece for share in self.shares), *(piece for piece, _ in new)]
+        held = [*(share.piece for share in self.shares), *(piece for piece, _, _ in new)]
         return frozenset(
             piece.call_id for piece in held if piece.kind == "tool_result" and piece.ours == ours
         )
 
-    def _start_over_at_compaction(self, entry: Entry) -> None:
+    def _start_over_at_compaction(self) -> None:
         """Start over; the turn under way goes on in a second entry."""
-        if entry.is_summary and self.summary_expected:
-            return
         self._share_out_tokens_of_request()
         self.request = self.before = None
         self.waiting, self.shares, self.parts = [], [], Counter()
-        self.summary_expected = not entry.is_summary
         last = self.turns[-1]
         for turn in self.turns:
             turn.in_context = not turn.requests
@@ -299,7 +300,6 @@ class Ledger:
             self.before = request
             self.request = request = _Request(usage, self.turns[-1], self.waiting)
             self.waiting = []
-            self.summary_expected = False
             request.turn.requests += 1
         request.usage = usage
         if is_final:
@@ -310,7 +310,7 @@ class Ledger:
         request, before = self.request, self.before
         if request is None:
             return
-        pieces = [piece for piece, _ in request.pieces]
+        pieces = [piece for piece, _, _ in request.pieces]
         occupancy, model = request.usage.prompt_tokens, request.usage.model
         if before is None:
             growth, rest = occupancy, FLOOR
@@ -326,9 +326,9 @@ class Ledger:
         if left < 0 and request.turn.requests == 1:
             left += self._take_shortfall_from_thinking(request.turn, -left)
         carried = []
-        for (piece, turn), tokens in zip(request.pieces, shares, strict=True):
+        for (piece, turn, offset), tokens in zip(request.pieces, shares, strict=True):
             kind = FLOOR if before is None and _is_piece_in_every_session(piece) else piece.kind
-            carried.append(Share(piece, kind, tokens))
+            carried.append(Share(piece, kind, tokens, offset))
             self._add_to_part(turn, kind, tokens)
         self.shares += carried
         self._add_to_part(request.turn, rest, left)
@@ -353,7 +353,7 @@ def _is_piece_in_every_session(piece: Piece) -> bool:
 
 def _add_share_tokens_by_source(composition: Composition, shares: Sequence[Share]) -> None:
     """Tell floor, hooks, the client's own texts, tools and files apart."""
-    for piece, kind, tokens in shares:
+    for piece, kind, tokens, _ in shares:
         if kind == "hook":
             composition.hooks[piece.name, piece.ours] += tokens
         elif kind == "client":
@@ -365,9 +365,9 @@ def _add_share_tokens_by_source(composition: Composition, shares: Sequence[Share
 
 
 def _fill_in_tools_and_files(composition: Composition, shares: Sequence[Share]) -> None:
-    calls = {piece.call_id: piece for piece, _, _ in shares if piece.kind == "tool_input"}
+    calls = {piece.call_id: piece for piece, _, _, _ in shares if piece.kind == "tool_input"}
     by_file: dict[str, list[tuple[Piece, int]]] = {}
-    for piece, kind, tokens in shares:
+    for piece, kind, tokens, _ in shares:
         if kind != "tool_result":
             continue
         call = calls.get(piece.call_id)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from brimline import output
 from brimline.gauge import composition, wording
-from brimline.transcript import find, pieces, usage
+from brimline.transcript import find, usage
+from brimline.transcript.session import Session
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -31,7 +32,7 @@ def document(path: str, progress: Callable[[int], None] | None = None) -> dict[s
         OSError: its file cannot be read.
     """
     last = usage.read_tail(path, requests=1)
-    composed = composition.composition_of(pieces.entries_of_file(path, progress))
+    composed = composition.composition_of(Session().rows_of(path, progress))
     recorded = last.usage.session_id if last.usage else None
     return {
         "session_id": recorded or find.session_id_of(path),

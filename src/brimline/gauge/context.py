@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from brimline.gauge import composition
-from brimline.transcript import pieces, row
-from brimline.transcript.compactions import Links
+from brimline.transcript import row
 from brimline.transcript.pieces import Entry
 
 if TYPE_CHECKING:
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
 
     from brimline.gauge.composition import Composition
     from brimline.transcript.pieces import Piece
+    from brimline.transcript.session import Row
 
 # What a compaction keeps is the last round, seldom more than a few dozen rows.
 _REMEMBERED_ROWS = 1_000
@@ -85,39 +85,33 @@ class ContextReader:
     """Keeps what the rows since the last compaction mean for the context."""
 
     def __init__(self, watch: composition.Watch | None = None) -> None:
-        self.segment = 0  # how many compactions there were
         self.turns = 0  # how many began in this session
-        self._entries = pieces.EntryReader()
         self._ledger = composition.Ledger(watch)
         self._recent: deque[tuple[str | None, Entry]] = deque(maxlen=_REMEMBERED_ROWS)
         self._undone_tokens = 0
         self._undone_calls: frozenset[str] = frozenset()
-        self.links = Links()
 
-    def read_row(self, value: dict[str, Any]) -> Entry | None:
+    def read_row(self, found: Row) -> Entry | None:
         """Account for the next row."""
-        entry = self._entries.read_row(value)
+        entry = found.entry
         if entry:
-            self._account_for_entry(entry, value)
-        self.links.read_row(value)
+            self._account_for_entry(entry, found)
         return entry
 
-    def _account_for_entry(self, entry: Entry, value: dict[str, Any]) -> None:
-        # A boundary and the summary that follows it are one compaction.
-        is_new = entry.is_boundary and not (entry.is_summary and self._ledger.summary_expected)
-        kept = self._entries_compaction_preserved(value) if is_new else []
-        self.segment += is_new
-        self.turns += entry.prompt is not None and not self._entries.is_from_elsewhere
-        if is_new and not self.links.would_resume_undo_compaction:
+    def _account_for_entry(self, entry: Entry, found: Row) -> None:
+        is_new = found.is_new_compaction
+        kept = self._entries_compaction_preserved(found) if is_new else []
+        self.turns += entry.prompt is not None and not found.is_from_elsewhere
+        if is_new and not found.was_undone:
             request = self._ledger.request
             self._undone_tokens = request.usage.prompt_tokens if request else 0
             self._undone_calls = self._ledger.ids_of_calls_with_results(ours=True)
             self._undone_tokens += self._estimate_unsent_tokens()
-        elif not self._entries.is_copy:
+        elif not found.is_copy:
             self._undone_tokens += self._sum_estimated_tokens(entry.pieces)
         for one in (entry, *kept):
             self._ledger.add_entry(one)
-        self._recent.append((row.uuid_of(value), entry))
+        self._recent.append((row.uuid_of(found.value), entry))
 
     def close(self) -> Context:
         """Account for what is there."""
@@ -134,7 +128,7 @@ class ContextReader:
         )
 
     def _estimate_unsent_tokens(self) -> int:
-        return self._sum_estimated_tokens(piece for piece, _ in self._ledger.waiting)
+        return self._sum_estimated_tokens(piece for piece, _, _ in self._ledger.waiting)
 
     def _sum_estimated_tokens(self, added: Iterable[Piece]) -> int:
         """What texts take that no request has measured."""
@@ -143,9 +137,9 @@ class ContextReader:
         estimated = sum(composition.estimate_piece_tokens(piece, model) for piece in added)
         return round(estimated * self._ledger.ratio_of_measured_to_estimated())
 
-    def _entries_compaction_preserved(self, value: dict[str, Any]) -> list[Entry]:
+    def _entries_compaction_preserved(self, found: Row) -> list[Entry]:
         """The rows that a compaction says it kept, without what they measured."""
-        uuids, head, tail = row.preserved_ids_and_ends(value)
+        uuids, head, tail = row.preserved_ids_and_ends(found.value)
         if not uuids:
             return []
         names = [name for name, _ in self._recent]
@@ -153,5 +147,9 @@ class ContextReader:
         if head in names and tail in names:
             first, last = names.index(head), names.index(tail)
             wanted.update(name for name in names[first : last + 1] if name)
-        kept = [one for name, one in self._recent if name in wanted and not one.is_boundary]
-        return [Entry(one.pieces) for one in kept]
+        kept = [
+            one
+            for name, one in self._recent
+            if name in wanted and not (one.is_boundary or one.is_summary)
+        ]
+        return [Entry(one.pieces, offset=one.offset) for one in kept]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from brimline.fast.policy import Policy
     from brimline.gauge.forecast import Forecast
     from brimline.state.session import SessionState, Snapshot
-    from brimline.transcript.compactions import Scan
+    from brimline.transcript.session import Session
 
 # Requests to look back once a tier is reached: the velocity rule and the forecast need them.
 HISTORY_REQUESTS = 21
@@ -164,11 +164,13 @@ def measure_session(
     return reading
 
 
-def make_reading_of_scan(last: Tail, scan: Scan, state: SessionState, policy: Policy) -> Reading:
+def make_reading_of_session(
+    last: Tail, recorded: Session, state: SessionState, policy: Policy
+) -> Reading:
     """A session as it stands, by all of its file: for those who have the time to read it."""
-    proved = window.window_proved_by_occupancy(scan.largest_occupancy_tokens)
+    proved = window.window_proved_by_occupancy(recorded.largest_occupancy_tokens)
     observed = max(state.largest_number_after_prefix(session.WINDOW) or 0, proved or 0)
-    history = scan.occupancies_since_compaction
+    history = recorded.occupancies_since_compaction
     return make_reading(last, state.snapshot(), policy, observed, history=history)
 
 

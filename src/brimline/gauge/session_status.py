@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from brimline import output
 from brimline.gauge import reading, wording
 from brimline.state.session import SessionState
-from brimline.transcript import compactions, find, usage
+from brimline.transcript import find, session, usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,16 +31,16 @@ def read_status_document(
         OSError: the file cannot be read.
     """
     last = usage.read_tail(path)
-    session = compactions.scan_session(path, watch)
+    recorded = session.measure(path, watch)
     state = SessionState(home_dir, find.session_id_of(path))
     if not state.names and last.usage and last.usage.session_id:
         state = SessionState(home_dir, last.usage.session_id)  # a subagent's file has its own name
-    now = reading.make_reading_of_scan(last, session, state, policy)
+    now = reading.make_reading_of_session(last, recorded, state, policy)
     return {
         "session_id": state.session_id,
         "transcript": os.path.abspath(path),
         **now.document(),
-        "compactions": len(session.compactions),
+        "compactions": len(recorded.compactions),
         "off": state.is_off,
         "gateway_saved_tokens": state.last_gateway_saved_tokens(now.occupancy_tokens),
     }

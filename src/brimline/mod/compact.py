@@ -12,12 +12,11 @@ from typing import Any, NamedTuple
 
 from brimline import clienttools
 from brimline.compaction import cold
-from brimline.compaction.cold import Call
 from brimline.errors import StoreError
 from brimline.offload import judge
 from brimline.offload.previews import Previews
 from brimline.store import layout, put, stub
-from brimline.transcript import words
+from brimline.transcript.calls import Call
 
 _TRIGGERS = ("auto", "manual", "idle")
 # Characters that a token of a result and of anything else stands for, and what each takes besides.
@@ -145,12 +144,7 @@ def _add_result(found: Conversation, result: dict[str, Any]) -> None:
     if image:
         found.images[call.id] = image
     found.texts[call.id] = text
-    found.calls[call.id] = call._replace(
-        characters=len(text),
-        is_error=is_error,
-        has_image=bool(image),
-        is_users=words.may_be_users_words(call.tool, text, is_error=is_error),
-    )
+    found.calls[call.id] = call.answered(text, is_error=is_error, has_image=bool(image))
 
 
 class _Mover:

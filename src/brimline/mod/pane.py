@@ -16,7 +16,8 @@ from brimline.gauge.context import ContextReader
 from brimline.offload import savings
 from brimline.state import history, lookback
 from brimline.state.session import SessionState
-from brimline.transcript import compactions, find, read
+from brimline.transcript import find
+from brimline.transcript.session import Session
 
 if TYPE_CHECKING:
     from brimline.state.figures import Compaction
@@ -58,10 +59,10 @@ def _answer_for_session(
     path: str, state: SessionState, request: dict[str, Any], home_dir: str
 ) -> dict[str, Any]:
     settings = policy.load(home_dir, request["cwd"])
-    scan, context = _scan_session_file(path)
+    session, context = _read_session_file(path)
     now = reading.measure_session(path, state, settings, requests=reading.HISTORY_REQUESTS)
     pairs = _occupancy_pairs(now) + _savings_compaction_pairs(state.session_id, path, home_dir, now)
-    head, tokens = _rows_of_text_lines(output.name_value_text(pairs)), _request_tokens(scan, now)
+    head, tokens = _rows_of_text_lines(output.name_value_text(pairs)), _request_tokens(session, now)
     report = composition_text.composition_document(context.close().composed)
     is_compacted = now.occupancy_tokens is None
     if is_compacted:  # what the file tells may be from before that
@@ -76,7 +77,7 @@ def _answer_for_session(
             parts = _rows_of_context_parts(report, room)
         left = columns - _PARTS
         body = _put_side_by_side(_draw_chart(tokens, now, settings, (left - 2, room)), parts, left)
-    is_behind = is_compacted and bool(scan.occupancies_since_compaction)
+    is_behind = is_compacted and bool(session.occupancies_since_compaction)
     return {"rows": [*head, _BLANK, *body], "is_behind": is_behind}
 
 
@@ -90,13 +91,12 @@ def _put_side_by_side(left: list[Row], right: list[Row], columns: int) -> list[R
     return rows
 
 
-def _scan_session_file(path: str) -> tuple[compactions.Scan, ContextReader]:
+def _read_session_file(path: str) -> tuple[Session, ContextReader]:
     """Read a session's file in one pass."""
-    scan, context = compactions.Scan(), ContextReader()
-    for fields in read.rows_of_file(path):
-        scan.read_row(fields)
-        context.read_row(fields)
-    return scan, context
+    session, context = Session(), ContextReader()
+    for found in session.rows_of(path):
+        context.read_row(found)
+    return session, context
 
 
 def _occupancy_pairs(now: reading.Reading) -> list[tuple[str, str]]:
@@ -145,9 +145,9 @@ def _last_compaction_text(last: Compaction, now: reading.Reading) -> str:
     return f"from {last.pre_tokens:,}{after} tokens, {how}"
 
 
-def _request_tokens(scan: compactions.Scan, now: reading.Reading) -> list[int]:
+def _request_tokens(session: Session, now: reading.Reading) -> list[int]:
     """Return the tokens of each request; the client may know one that is not in the file yet."""
-    tokens = [request.tokens for request in scan.requests]
+    tokens = [request.tokens for request in session.requests]
     is_newer = now.measured_by not in (None, "transcript")
     if is_newer and now.occupancy_tokens is not None and tokens[-1:] != [now.occupancy_tokens]:
         tokens.append(now.occupancy_tokens)

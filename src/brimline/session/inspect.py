@@ -9,19 +9,20 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from brimline.gauge.composition import Composition, Injections
 from brimline.gauge.context import Context, ContextReader
 from brimline.session.faults import Finder, Findings
-from brimline.session.survey import calls_in_reply, row_bytes
+from brimline.session.survey import row_bytes
 from brimline.transcript import find, read, row
-from brimline.transcript.compactions import LOADED_WHOLE_BYTES, Scan
+from brimline.transcript.compactions import LOADED_WHOLE_BYTES
+from brimline.transcript.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from brimline.compaction.cold import Call
+    from brimline.transcript.calls import Call
     from brimline.transcript.compactions import Recorded
     from brimline.transcript.read import Line, Progress, Record
 
@@ -38,20 +39,6 @@ _BLOCKS = {
     "redacted_thinking": "thinking",
 }
 LARGEST = 10
-_SOURCE_CHARACTERS = 200
-
-
-class LargeResult(NamedTuple):
-    """One tool result, what its call was about, and the number of the request that called."""
-
-    size_bytes: int
-    tool: str | None
-    source: str | None
-    request: int
-    call_id: str
-    segment: int  # how many compactions came before it, or before it was last written again
-    in_context: bool = False
-    moved_out: bool = False  # whether a compaction left a line of it
 
 
 @dataclass(slots=True)
@@ -72,7 +59,7 @@ class Inspection:
     compactions: list[Recorded] = field(default_factory=list)
     disk_bytes: Counter[str] = field(default_factory=Counter)  # by kind, adding up to the size
     context: Context = field(default_factory=lambda: Context(Composition()))
-    largest: list[LargeResult] = field(default_factory=list)
+    largest: list[Call] = field(default_factory=list)  # by the sizes of their results
     # After how many requests thoughts were left out of all later ones, which, and by whom.
     lost_thinking: list[tuple[int, str]] = field(default_factory=list)
     findings: Findings = field(default_factory=Findings)
@@ -104,8 +91,8 @@ def tally_injections(path: str, progress: Progress = None) -> Injections:
     """
     found = Injections()
     reader = ContextReader(lambda _, shares, __: found.add_new_injections_to_counts(shares))
-    for fields in read.rows_of_file(path, progress=progress):
-        reader.read_row(fields)
+    for each in Session().rows_of(path, progress):
+        reader.read_row(each)
     reader.close()
     return found
 
@@ -122,9 +109,8 @@ class _Inspector:
     def __init__(self) -> None:
         self.found = Inspection()
         self.finder = Finder()
-        self.scan = Scan()
+        self.session = Session()
         self.context = ContextReader()
-        self.results = _ResultReader()
 
     def read_line(self, line: Line) -> None:
         found = self.found
@@ -134,24 +120,25 @@ class _Inspector:
         used = 0
         for record in line.records:
             used += record.end - record.start
-            self._read_record(record)
+            self._read_record(record, line.offset)
         is_broken = line.problem in read.BROKEN
         found.disk_bytes[UNREADABLE if is_broken else ENVELOPE] += len(line.raw) - used
 
     def close(self) -> Inspection:
-        found = self.found
+        found, session = self.found, self.session
         found.findings = self.finder.close()
-        is_undone = self.context.links.would_resume_undo_compaction
+        is_undone = session.links.would_resume_undo_compaction
         found.is_undone = is_undone and found.size_bytes < LOADED_WHOLE_BYTES
-        found.compactions = self.scan.compactions
-        found.occupancies = [request.tokens for request in self.scan.requests]
-        found.models.update(request.model or "unknown" for request in self.scan.requests)
+        found.compactions = session.compactions
+        found.occupancies = [request.tokens for request in session.requests]
+        found.models.update(request.model or "unknown" for request in session.requests)
         found.turns, found.context = self.context.turns, self.context.close()
-        found.largest = self.results.largest_results(self.context.segment)
+        results = [call for call in session.calls.values() if call.size_bytes is not None]
+        found.largest = sorted(results, key=lambda call: -(call.size_bytes or 0))[:LARGEST]
         found.disk_bytes = +found.disk_bytes
         return found
 
-    def _read_record(self, record: Record) -> None:
+    def _read_record(self, record: Record, offset: int) -> None:
         value, found = record.value, self.found
         found.types[row.type_with_subtype(value)] += 1
         for kind, size_bytes in _kinds_and_bytes_of_row(value, record.end - record.start):
@@ -159,51 +146,12 @@ class _Inspector:
         moment = row.timestamp_text_of(value)
         if moment:
             found.first_at, found.last_at = found.first_at or moment, moment
-        self.scan.read_row(value)
-        entry = self.context.read_row(value)
+        entry = self.context.read_row(self.session.read_row(value, offset))
         if entry and entry.usage:
             found.session_id = entry.usage.session_id or found.session_id
             found.measured_at = found.last_at
-        requests = len(self.scan.requests)
-        self.results.read_row(value, requests, self.context.segment)
         if lost := row.describe_dropped_thinking(value):
-            found.lost_thinking.append((requests, lost))
-
-
-class _ResultReader:
-    """Keeps the results of the main thread, each once."""
-
-    def __init__(self) -> None:
-        self._calls: dict[str, Call] = {}
-        self._results: dict[str, LargeResult] = {}
-
-    def read_row(self, value: dict[str, Any], request: int, segment: int) -> None:
-        if row.is_sidechain(value):
-            return
-        for call in calls_in_reply(value):
-            self._calls[call.id] = call._replace(subject=call.subject[:_SOURCE_CHARACTERS])
-        sizes: Counter[str] = Counter()
-        for call_id, _, text in row.result_block_texts_at_paths(value):
-            sizes[call_id] += len(text.encode("utf-8", "surrogatepass"))
-        for call_id, size_bytes in sizes.items():
-            origin = self._calls.pop(call_id, None)
-            tool, source = (origin.tool, origin.subject or None) if origin else (None, None)
-            result = LargeResult(size_bytes, tool, source, request, call_id, segment)
-            known = self._results.setdefault(call_id, result)
-            # A compaction has written it again, maybe as a line; of two copies the first is sent.
-            if known.segment < segment:
-                is_less = size_bytes < known.size_bytes
-                self._results[call_id] = known._replace(segment=segment, moved_out=is_less)
-
-    def largest_results(self, current_segment: int) -> list[LargeResult]:
-        """The largest first, each with what the last compaction has made of it."""
-        results = []
-        by_size = sorted(self._results.values(), key=lambda result: -result.size_bytes)
-        for result in by_size[:LARGEST]:
-            is_there = result.segment == current_segment
-            is_line = is_there and result.moved_out
-            results.append(result._replace(in_context=is_there and not is_line, moved_out=is_line))
-        return results
+            found.lost_thinking.append((len(self.session.requests), lost))
 
 
 def _kinds_and_bytes_of_row(value: dict[str, Any], size_bytes: int) -> Iterator[tuple[str, int]]:

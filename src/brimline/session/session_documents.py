@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from brimline.session.purge import Plan
     from brimline.session.repair import Report
     from brimline.session.restore import Backup
+    from brimline.transcript.calls import Call
     from brimline.transcript.read import Progress
 
 _DISK_NAMES = {
@@ -35,6 +36,7 @@ _DISK_NAMES = {
     "bookkeeping": "bookkeeping",
     "unreadable": "unreadable or too long: not looked into",
 }
+_SOURCE_CHARACTERS = 200
 
 
 def inspection_document(path: str, home_dir: str, progress: Progress = None) -> dict[str, Any]:
@@ -74,11 +76,22 @@ def inspection_document(path: str, home_dir: str, progress: Progress = None) -> 
             {"after_request": request, "what": what} for request, what in report.lost_thinking
         ],
         "largest_results": [
-            {"bytes": result.size_bytes}
-            | output.pick_attrs(result, "tool source request in_context moved_out")
-            for result in report.largest
+            _result_document(call, len(report.compactions)) for call in report.largest
         ],
         **_faults_and_notes_document(report.findings),
+    }
+
+
+def _result_document(call: Call, segment: int) -> dict[str, Any]:
+    """One result, and where it is so many compactions on."""
+    is_there = call.segment == segment
+    return {
+        "bytes": call.size_bytes,
+        "tool": call.tool or None,
+        "source": call.subject[:_SOURCE_CHARACTERS] or None,
+        "request": call.request,
+        "in_context": is_there and not call.moved_out,
+        "moved_out": is_there and call.moved_out,
     }
 
 

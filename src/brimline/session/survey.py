@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 from brimline import clienttools
-from brimline.compaction.cold import Call
 from brimline.store import pins, stub
 from brimline.transcript import pieces, read, row, words
+from brimline.transcript.calls import Call
 from brimline.transcript.compactions import LOADED_WHOLE_BYTES, Links
 
 if TYPE_CHECKING:

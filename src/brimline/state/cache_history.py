@@ -9,6 +9,7 @@ from brimline import clock, output
 from brimline.state import figures
 from brimline.state.history import read_spooled_events
 from brimline.transcript import caching, find
+from brimline.transcript.session import measure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,7 +46,8 @@ def _cache_figures_of_session(
 ) -> dict[str, Any]:
     name = find.session_id_of(path)
     lines = read_spooled_events(home_dir, name)
-    cache = caching.scan_cache(path, figures.gateway_edit_reason_by_time(lines), progress)
+    requests = measure(path, progress, attachments=True).requests
+    cache = caching.caching_of(requests, figures.gateway_edit_reason_by_time(lines))
     saved, rewritten = figures.most_saved_and_all_rewritten(lines)
     return {
         "session_id": name,

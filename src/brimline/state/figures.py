@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.state.session import MOVED_OUT
-from brimline.transcript.compactions import Recorded, Request
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from brimline.transcript.compactions import Recorded
 
     Event = dict[str, Any]
 
@@ -32,6 +33,14 @@ _KINDS: dict[str, type] = dict.fromkeys(
 _KINDS["seconds"] = float
 # Readings need not be kept where the transcript has the requests.
 _TOLD = ("SessionStart", "UserPromptSubmit", "PreCompact", MOVED_OUT, "PostCompact", "Carried")
+
+
+class Request(NamedTuple):
+    """One request of the main thread; `tokens` is its occupancy."""
+
+    at: float
+    tokens: int
+    model: str | None
 
 
 @dataclass(slots=True)

@@ -21,12 +21,15 @@ from brimline.fast import io, json, paths
 from brimline.state import forgotten
 from brimline.state.figures import (
     Figures,
+    Request,
     events_worth_keeping,
     figures_of_session,
     requests_measured_by_hooks,
     well_typed_event_fields,
 )
-from brimline.transcript import compactions, find
+from brimline.transcript import find
+from brimline.transcript.compactions import Recorded
+from brimline.transcript.session import measure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -57,8 +60,8 @@ class Session:
     # Pieces of its spool that hold no event.
     damaged: int = 0
     events: list[dict[str, Any]] = field(default_factory=list)
-    requests: list[compactions.Request] = field(default_factory=list)
-    recorded: list[compactions.Recorded] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)
+    recorded: list[Recorded] = field(default_factory=list)
 
     @property
     def begun_at(self) -> float:
@@ -245,10 +248,10 @@ def _reread_tell_if_changed(
     events = [well_typed_event_fields(line) for line in lines]
     spooled_paths = [event["transcript_path"] for event in events if "transcript_path" in event]
     session.stamp = [stamp[0], *_file_stamps(transcripts or spooled_paths[-1:])]
-    scans = [compactions.scan_session(path, report_or_time_out) for path, *_ in session.stamp[1:]]
+    scans = [measure(path, report_or_time_out) for path, *_ in session.stamp[1:]]
     recorded = [row for scan in scans for row in scan.compactions]
     # A session may lie in two folders, with the same rows in each.
-    scanned = {request for scan in scans for request in scan.requests}
+    scanned = {Request(one.at, one.tokens, one.model) for scan in scans for one in scan.requests}
     requests = sorted(scanned, key=_figure_time) or requests_measured_by_hooks(events)
     session.events = _figures_before_first_of(session.events, events) + events_worth_keeping(events)
     session.requests = _figures_before_first_of(session.requests, requests) + requests
@@ -417,8 +420,8 @@ def _parse_line(line: bytes | None) -> Session | None:
             stored["stamp"],
             stored["damaged"],
             stored["events"],
-            [compactions.Request(*one) for one in stored["requests"]],
-            [compactions.Recorded(*one) for one in stored["recorded"]],
+            [Request(*one) for one in stored["requests"]],
+            [Recorded(*one) for one in stored["recorded"]],
         )
     except (ValueError, KeyError, TypeError):
         return None

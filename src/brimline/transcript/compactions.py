@@ -1,26 +1,13 @@
-"""What a session went through: every request and every compaction, in one streaming pass."""
+"""A compaction as the client recorded it, and whether a resume undoes it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from brimline import clock
-from brimline.transcript import read, row
-
-if TYPE_CHECKING:
-    from brimline.transcript.read import Progress
-
+from brimline.transcript import row
 
 # Of a larger file the client loads what stands behind the last compaction, and nothing else.
 LOADED_WHOLE_BYTES = 5 << 20
-
-
-class Request(NamedTuple):
-    """One request of the main thread; `tokens` is its occupancy."""
-
-    at: float
-    tokens: int
-    model: str | None
 
 
 class Recorded(NamedTuple):
@@ -33,87 +20,6 @@ class Recorded(NamedTuple):
     post_tokens: int | None
     summary_characters: int | None
     rewritten_tokens: int | None = None  # what the next request did not read from the cache
-
-
-def scan_session(path: str, progress: Progress = None) -> Scan:
-    """Read a transcript from its first line to its last.
-
-    Args:
-        path: the session's file.
-        progress: called with the number of bytes of each line.
-
-    Raises:
-        OSError: the file cannot be read.
-    """
-    session = Scan()
-    for fields in read.rows_of_file(path, read.MEASURED, progress):
-        session.read_row(fields)
-    return session
-
-
-class Scan:
-    """Takes the rows of a session one after the other."""
-
-    def __init__(self) -> None:
-        self.requests: list[Request] = []
-        self.compactions: list[Recorded] = []
-        self._since = 0
-        self._message_id: object = None
-        self._waits_for_summary = False
-
-    @property
-    def occupancies_since_compaction(self) -> list[int]:
-        """Occupancy at each request since the last compaction, oldest first."""
-        return [request.tokens for request in self.requests[self._since :]]
-
-    @property
-    def largest_occupancy_tokens(self) -> int:
-        """The fullest the window ever was."""
-        return max((request.tokens for request in self.requests), default=0)
-
-    def read_row(self, fields: dict[str, Any]) -> None:
-        """Look at the next row."""
-        if row.is_compaction_row(fields):
-            self._note_compaction(fields)
-            return
-        if self.compactions and row.is_idle_compaction_notice(fields):
-            self.compactions[-1] = self.compactions[-1]._replace(trigger="idle")
-        usage = row.usage_of(fields)
-        if usage is not None:
-            self._note_request(usage)
-
-    def _note_request(self, usage: row.Usage) -> None:
-        """A reply: of several rows of one the last tells how large it was."""
-        tokens = usage.prompt_tokens
-        if self.compactions and self._since == len(self.requests):
-            # What the next request really took wins over what the client expected it to take.
-            self.compactions[-1] = self.compactions[-1]._replace(
-                post_tokens=tokens, rewritten_tokens=usage.fresh_tokens
-            )
-        self._waits_for_summary = False
-        if usage.message_id is not None and usage.message_id == self._message_id:
-            self.requests[-1] = self.requests[-1]._replace(tokens=tokens)
-            return
-        self._message_id = usage.message_id
-        before = self.requests[-1].at if self.requests else 0.0
-        self.requests.append(
-            Request(clock.parse_utc(usage.timestamp) or before, tokens, usage.model)
-        )
-
-    def _note_compaction(self, fields: dict[str, Any]) -> None:
-        """A boundary and the summary after it are one; old sessions have the summary only."""
-        self._since = len(self.requests)
-        self._message_id = None
-        summary = row.blocks_sent_to_model(fields) if row.is_summary(fields) else None
-        length = None if summary is None else row.content_characters(summary)
-        if length is not None and self._waits_for_summary:
-            self.compactions[-1] = self.compactions[-1]._replace(summary_characters=length)
-            self._waits_for_summary = False
-            return
-        name, at = row.uuid_of(fields), clock.parse_utc(row.timestamp_text_of(fields))
-        name = name if name and name.isprintable() else None
-        self.compactions.append(Recorded(name, at, *row.compaction_figures(fields), length))
-        self._waits_for_summary = length is None
 
 
 class Links:

@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import clienttools
-from brimline.transcript import read, row
-from brimline.transcript.read import Copies
+from brimline.transcript import row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from brimline.transcript.read import Progress
 
 OUR_MARK = "[brimline"
 # A reply's own pieces; everything else is what it was answered with.
@@ -64,66 +61,26 @@ class Entry(NamedTuple):
     is_final: bool = False  # whether the usage's `output_tokens` can be trusted
     is_boundary: bool = False
     is_summary: bool = False
+    offset: int = -1  # where its line begins in the file
 
 
-def entries_of_file(path: str, progress: Progress = None) -> Iterator[Entry]:
-    """Read a transcript forward, one entry per row that means anything.
-
-    Raises:
-        OSError: the file cannot be read.
-    """
-    reader = EntryReader()
-    for fields in read.rows_of_file(path, progress=progress):
-        entry = reader.read_row(fields)
-        if entry:
-            yield entry
-
-
-class EntryReader:
-    """Takes the rows of a session one after the other: a turn that is written again opens none."""
-
-    is_copy: bool  # whether the last row had only been written again
-    is_from_elsewhere: bool  # whether it was written in another session first
-
-    def __init__(self) -> None:
-        self._copies, self._from_anywhere = Copies(), Copies(has_past=True)
-        self._copied: set[str] = set()
-
-    def read_row(self, fields: Any) -> Entry | None:
-        """What the next row means; None where it adds nothing and measures nothing."""
-        self.is_copy = self._copies.is_copy(fields)
-        self.is_from_elsewhere = self._from_anywhere.is_copy(fields) and not self.is_copy
-        if self.is_copy or row.is_rebuilt_by_mod(fields):
-            fields = row.row_without_synthetic_model(fields)
-        if not self.is_copy:
-            self._copied.clear()
-            return entry_of_row(fields)
-        # Of calls that came back at a resume the next compaction writes two copies; one is sent.
-        calls = [call.id for call in row.any_thread_calls(fields)] + row.answered_call_ids(fields)
-        name = f"{row.type_of(fields)} {calls}"
-        entry = None if calls and name in self._copied else entry_of_row(fields)
-        self._copied.add(name)
-        return entry._replace(prompt=None) if entry else None
-
-
-def entry_of_row(fields: Any) -> Entry | None:
+def entry_of_row(fields: Any, offset: int = -1) -> Entry | None:
     """What a row means; None where it adds nothing and measures nothing."""
     blocks = row.blocks_sent_to_model(fields)
     if row.is_compaction_row(fields):
         summary = row.is_summary(fields)
         found = (Piece("summary", row.content_characters(blocks)),) if summary else ()
-        return Entry(found, is_boundary=True, is_summary=summary)
+        return Entry(found, is_boundary=True, is_summary=summary, offset=offset)
     usage = row.usage_of(fields)
     if usage or (blocks and row.type_of(fields) == "assistant"):
         replied = tuple(_reply_pieces(blocks))
-        return Entry(replied, usage=usage, is_final=row.has_final_usage(fields))
+        return Entry(replied, None, usage, row.has_final_usage(fields), offset=offset)
     if blocks:
         meta = row.is_meta(fields)
-        return Entry(
-            tuple(_user_pieces(blocks, meta=meta)), None if meta else _first_typed_text(blocks)
-        )
+        prompt = None if meta else _first_typed_text(blocks)
+        return Entry(tuple(_user_pieces(blocks, meta=meta)), prompt, offset=offset)
     attached = tuple(_attachment_pieces(fields, row.attachment_of(fields)))
-    return Entry(attached) if attached else None
+    return Entry(attached, offset=offset) if attached else None
 
 
 def _reply_pieces(blocks: list[Any]) -> Iterator[Piece]:

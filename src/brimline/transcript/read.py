@@ -106,11 +106,19 @@ def rows_of_file(
     Raises:
         OSError: the file cannot be read, or is not a regular file.
     """
+    for _, value in rows_with_offsets(path, marks, progress, length):
+        yield value
+
+
+def rows_with_offsets(
+    path: str, marks: tuple[bytes, ...] = (), progress: Progress = None, length: int | None = None
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The same, each with the place where its line begins."""
     with open_transcript_file(path) as file:
         for line in lines_of_stream(file, length, progress, _LONGEST_ROW_BYTES):
             if line.part is None and (not marks or any(mark in line.raw for mark in marks)):
                 found = json.parse_all_on_line(line.raw)
-                yield from (value for value in found if isinstance(value, dict))
+                yield from ((line.offset, value) for value in found if isinstance(value, dict))
 
 
 def lines_of_file(path: str, progress: Progress = None) -> Iterator[Line]:

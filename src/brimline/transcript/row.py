@@ -55,6 +55,11 @@ class Call:
 class Spent:
     """What one request cost, by how each part of it was billed."""
 
+    __slots__ = (
+        *("input_tokens", "cache_read_tokens", "cache_written_tokens", "output_tokens"),
+        "written_for_an_hour_tokens",
+    )
+
     def __init__(self, row: Any) -> None:
         counts = as_object(message_of(row).get("usage"))
         fresh, read, written = [count_or_none(counts.get(field)) or 0 for field in PROMPT_FIELDS]
@@ -63,15 +68,21 @@ class Spent:
         an_hour = as_object(counts.get("cache_creation")).get("ephemeral_1h_input_tokens")
         self.written_for_an_hour_tokens = min(written, count_or_none(an_hour) or 0)
 
+    @property
+    def cache_lifetime_s(self) -> int:
+        """How long the cache keeps what it wrote."""
+        return 3_600 if self.written_for_an_hour_tokens else 300
+
 
 class Result:
     """What a tool answered: the text that the model got, and the client's own copy."""
 
-    __slots__ = ("call_id", "copy", "is_error", "is_marked", "record", "text")
+    __slots__ = ("call_id", "copy", "is_error", "is_marked", "record", "text", "texts")
 
     def __init__(self, row: dict[str, Any], block: dict[str, Any]) -> None:
         self.call_id = as_text(block.get("tool_use_id"))
-        self.text = content_text(block.get("content"))
+        self.texts = content_texts(block.get("content"))
+        self.text = "\n".join(self.texts)
         self.is_error = block.get("is_error") is True
         # Whether the client itself says that words of a person are in it.
         self.is_marked = is_marked_as_holding_persons_words(row)
@@ -299,16 +310,6 @@ def _is_origin_the_user(origin: Any) -> bool:
     if not isinstance(origin, dict):
         return True
     return origin.get("kind") == "human" or bool(origin.get("asUser"))
-
-
-def cache_use_of(row: Any) -> tuple[int, int, int, str | None] | None:
-    """What a main-thread reply read from the prompt cache and wrote, for how long, which model."""
-    usage = usage_of(row)
-    if usage is None:
-        return None
-    spent = Spent(row)
-    lifetime_s = 3_600 if spent.written_for_an_hour_tokens else 300
-    return spent.cache_read_tokens, spent.cache_written_tokens, lifetime_s, usage.model
 
 
 def billed_tokens_of(row: dict[str, Any]) -> tuple[int, ...] | None:

@@ -28,6 +28,11 @@ PROMPT_FIELDS = ("input_tokens", _CACHE_READ, "cache_creation_input_tokens")
 class Usage:
     """What one model request cost, as the client recorded it with the reply."""
 
+    __slots__ = (
+        *("prompt_tokens", "output_tokens", "fresh_tokens", "message_id", "model", "timestamp"),
+        *("requested_model", "version", "session_id"),
+    )
+
     def __init__(self, row: dict[str, Any], message: dict[str, Any], prompt_tokens: int) -> None:
         self.prompt_tokens = prompt_tokens
         self.output_tokens = count_or_none(message["usage"].get("output_tokens")) or 0

@@ -1,0 +1,269 @@
+"""What happened in a session, row after row: requests, calls with results, compactions.
+
+Rooms ask here and say what it means themselves. No text is kept, and no row.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from brimline import clienttools, clock
+from brimline.transcript import pieces, read, row
+from brimline.transcript.calls import Call
+from brimline.transcript.compactions import Links, Recorded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from brimline.transcript.pieces import Entry
+    from brimline.transcript.read import Progress
+    from brimline.transcript.row import Spent, Usage
+
+
+@dataclass(slots=True)
+class Request:
+    """One request of the main thread; of several rows of its reply the last tells the figures."""
+
+    number: int
+    id: str | None
+    at: float
+    model: str | None
+    segment: int
+    """How many compactions came before it."""
+    usage: Usage
+    spent: Spent
+    attached: Counter[str]
+    """The kinds of what the client attached since the request before."""
+
+    @property
+    def tokens(self) -> int:
+        """Its occupancy."""
+        return self.usage.prompt_tokens
+
+
+@dataclass(slots=True)
+class Row:
+    """One row, as far as the rows before it tell what it is."""
+
+    value: dict[str, Any]
+    offset: int
+    """Where its line begins in the file; -1 where nobody said so."""
+    request: Request | None
+    """That of which it tells the figures."""
+    is_boundary: bool
+    is_new_compaction: bool = False
+    """Whether a compaction begins here: a boundary and the summary behind it are one."""
+    was_undone: bool = False
+    """Where one begins, whether a resume would have undone the one before."""
+    is_copy: bool = False
+    """Whether it was only written again by a compaction."""
+    is_from_elsewhere: bool = False
+    """Whether it was written in another session first."""
+    is_sent: bool = True
+    """False for the second of two copies, of which the client sends the first."""
+    calls: Sequence[Call] = ()
+    """Those that it makes."""
+    results: Sequence[row.Result] = ()
+    """What it answers, on the main thread."""
+
+    @property
+    def entry(self) -> Entry | None:
+        """What it means for the context; None where it adds nothing and measures nothing."""
+        fields = self.value
+        if not self.is_sent:
+            return None
+        if self.is_copy or row.is_rebuilt_by_mod(fields):
+            fields = row.row_without_synthetic_model(fields)
+        entry = pieces.entry_of_row(fields, self.offset)
+        if entry and self.is_boundary:
+            return entry._replace(is_boundary=self.is_new_compaction)
+        return entry._replace(prompt=None) if entry and self.is_copy else entry
+
+
+class Session:
+    """Takes the rows of a session one after the other."""
+
+    def __init__(self) -> None:
+        self.requests: list[Request] = []
+        self.compactions: list[Recorded] = []
+        # By id, in the order in which they were made; in subagents too, but for their results.
+        self.calls: dict[str, Call] = {}
+        # Of the calls whose results the client itself leaves out of its requests.
+        self.cut_by_client: set[str] = set()
+        self.links = Links()
+        self._since = 0
+        self._is_open = False  # whether the last reply may go on
+        self._waits_for_summary = False
+        self._attached: Counter[str] = Counter()
+        self._numbers: dict[str, int] = {}
+        self._copies, self._from_anywhere = read.Copies(), read.Copies(has_past=True)
+        self._copied: set[str] = set()
+
+    @property
+    def occupancies_since_compaction(self) -> list[int]:
+        """Occupancy at each request since the last compaction, oldest first."""
+        return [request.tokens for request in self.requests[self._since :]]
+
+    @property
+    def largest_occupancy_tokens(self) -> int:
+        """The fullest the window ever was."""
+        return max((request.tokens for request in self.requests), default=0)
+
+    def rows_of(self, path: str, progress: Progress = None) -> Iterator[Row]:
+        """Read a session's file from its first row to its last.
+
+        Raises:
+            OSError: it cannot be read.
+        """
+        for offset, value in read.rows_with_offsets(path, progress=progress):
+            yield self.read_row(value, offset)
+
+    def read_row(self, value: dict[str, Any], offset: int = -1) -> Row:
+        """Look at the next row."""
+        compactions = len(self.compactions)
+        found = Row(value, offset, self.measure_row(value), row.is_compaction_row(value))
+        if len(self.compactions) > compactions:
+            found.is_new_compaction = True
+            found.was_undone = self.links.would_resume_undo_compaction
+        self.links.read_row(value)
+        self._note_whether_copy(found)
+        kind = row.type_of(value)
+        if kind == "assistant":
+            self._note_calls(found)
+        elif kind == "user":
+            self._note_results(found)
+        elif kind in ("attachment", "system"):
+            self.cut_by_client.update(row.cleared_call_ids(value))
+        return found
+
+    def measure_row(self, value: dict[str, Any]) -> Request | None:
+        """Look at the next row for requests and compactions alone: its request, if it has one."""
+        if row.is_compaction_row(value):
+            self._note_compaction(value)
+        elif usage := row.usage_of(value):
+            return self._note_request(usage, row.Spent(value))
+        elif row.is_idle_compaction_notice(value):
+            self._note_that_nobody_was_there()
+        elif isinstance(kind := row.attachment_of(value).get("type"), str):
+            self._attached[kind] += 1
+        return None
+
+    def _note_that_nobody_was_there(self) -> None:
+        self.compactions[-1:] = [each._replace(trigger="idle") for each in self.compactions[-1:]]
+
+    def _note_request(self, usage: Usage, spent: Spent) -> Request:
+        """A reply: of several rows of one the last tells how large it was."""
+        if self.compactions and self._since == len(self.requests):
+            # What the next request really took wins over what the client expected it to take.
+            self.compactions[-1] = self.compactions[-1]._replace(
+                post_tokens=usage.prompt_tokens, rewritten_tokens=usage.fresh_tokens
+            )
+        self._waits_for_summary = False
+        last = self.requests[-1] if self.requests else None
+        name = usage.message_id
+        if last and self._is_open and name is not None and name == last.id:
+            last.usage, last.spent = usage, spent
+            return last
+        at = clock.parse_utc(usage.timestamp) or (last.at if last else 0.0)
+        number, segment = len(self.requests) + 1, len(self.compactions)
+        made = Request(number, name, at, usage.model, segment, usage, spent, self._attached)
+        self.requests.append(made)
+        self._attached, self._is_open = Counter(), True
+        return made
+
+    def _note_compaction(self, value: dict[str, Any]) -> bool:
+        """A boundary and the summary after it are one; old sessions have the summary only."""
+        self._since, self._is_open = len(self.requests), False
+        summary = row.blocks_sent_to_model(value) if row.is_summary(value) else None
+        length = None if summary is None else row.content_characters(summary)
+        if length is not None and self._waits_for_summary:
+            self.compactions[-1] = self.compactions[-1]._replace(summary_characters=length)
+            self._waits_for_summary = False
+            return False
+        name, at = row.uuid_of(value), clock.parse_utc(row.timestamp_text_of(value))
+        name = name if name and name.isprintable() else None
+        self.compactions.append(Recorded(name, at, *row.compaction_figures(value), length))
+        self._waits_for_summary = length is None
+        return True
+
+    def _note_whether_copy(self, found: Row) -> None:
+        value = found.value
+        found.is_copy = self._copies.is_copy(value)
+        found.is_from_elsewhere = self._from_anywhere.is_copy(value) and not found.is_copy
+        if not found.is_copy:
+            self._copied.clear()
+            return
+        # Of calls that came back at a resume the next compaction writes two copies; one is sent.
+        calls = [call.id for call in row.any_thread_calls(value)] + row.answered_call_ids(value)
+        name = f"{row.type_of(value)} {calls}"
+        found.is_sent = not calls or name not in self._copied
+        self._copied.add(name)
+
+    def _number_of_request(self, value: dict[str, Any], *, is_measured: bool) -> int:
+        """The number of the request that a reply answers; the rows of one reply share it."""
+        name = None if row.is_sidechain(value) else row.message_id(value)
+        if name is None or row.is_synthetic(value):
+            return len(self.requests)
+        if is_measured:
+            return self._numbers.setdefault(name, len(self.requests))
+        # The first rows of a reply may not measure it yet.
+        return self._numbers.get(name, len(self.requests) + 1)
+
+    def _note_calls(self, found: Row) -> None:
+        number = self._number_of_request(found.value, is_measured=found.request is not None)
+        made = Call("", "", "", request=number, segment=len(self.compactions))
+        found.calls = [
+            made._replace(
+                id=used.id, tool=used.name, subject=clienttools.subject_of_call(used.arguments)
+            )
+            for used in row.any_thread_calls(found.value)
+        ]
+        for call in found.calls:
+            known = self.calls.setdefault(call.id, call)
+            if known.tool != call.tool and known.characters is not None:
+                # Its result came first.
+                known = known._replace(tool=call.tool, subject=call.subject, request=number)
+                self.calls[call.id] = known
+
+    def _note_results(self, found: Row) -> None:
+        found.results = list(row.main_thread_results(found.value))
+        segment = len(self.compactions)
+        for result in found.results:
+            sizes = [_count_utf8_bytes(text) for text in result.texts]
+            known = self.calls.get(result.call_id)
+            if known is None:
+                known = Call(result.call_id, "", "", request=len(self.requests))
+            if known.characters is None:
+                marks = {"is_error": result.is_error, "is_marked": result.is_marked}
+                size_bytes = sum(sizes) if sizes else None
+                known = known.answered(result.text, **marks)
+                known = known._replace(size_bytes=size_bytes, segment=segment)
+            elif known.segment < segment:
+                # A compaction has written it again, maybe as a line; of two copies one is sent.
+                is_less = sum(sizes) < (known.size_bytes or 0)
+                known = known._replace(segment=segment, moved_out=is_less)
+            self.calls[known.id] = known
+
+
+def measure(path: str, progress: Progress = None, *, attachments: bool = False) -> Session:
+    """Read a session's file for its requests and compactions alone: most lines are not parsed.
+
+    Args:
+        path: the session's file.
+        progress: called with the number of bytes of each line.
+        attachments: whether requests tell what was attached before them, too.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    found = Session()
+    marks = (*read.MEASURED, b'"attachment"') if attachments else read.MEASURED
+    for _, value in read.rows_with_offsets(path, marks, progress):
+        found.measure_row(value)
+    return found
+
+
+def _count_utf8_bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
