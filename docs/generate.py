@@ -14,7 +14,9 @@ import click
 import requirements
 import screens
 from rich.console import Console
+from rich.text import Text
 
+from brimline import output
 from brimline.cli.surface import COMMANDS, program
 from brimline.hooks.table import EVENTS
 from brimline.settings import presets
@@ -177,9 +179,10 @@ def _demo(folder: str) -> str:
     """The demo as a terminal would show it."""
     from brimline.cli import demo
 
-    # Not a terminal: the moving gauge would be recorded frame by frame.
     console = Console(record=True, width=92, file=io.StringIO(), force_terminal=False)
-    demo.play_on_console(demo.Player(folder), console, paced=False)
+    with output.temporary_terminal_columns(92):
+        for told in demo.told_in_story(demo.Player(folder)):
+            console.print(Text(output.without_strong_marks(told)))
     return console.export_svg(title="brimline demo", unique_id="brimline-demo")
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from click.testing import CliRunner
-from rich.console import Console
 
+from brimline import output
 from brimline.cli import demo
 from brimline.fast import policy
 from brimline.gauge import reading
@@ -64,14 +63,16 @@ def test_every_capability_speaks_and_nothing_is_left_behind(
     assert not (world / "brimline").exists()
 
 
-def test_a_pipe_gets_plain_text(world: Path, golden: Golden) -> None:
+def test_a_pipe_gets_plain_text(
+    world: Path, golden: Golden, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Without a terminal no control sequence is printed, and the story is the same every time."""
-    console = Console(file=io.StringIO(), force_terminal=False, width=80)
     player = demo.Player(str(world / "play"))
 
-    demo.play_on_console(player, console, paced=False)
+    for told in demo.told_in_story(player):
+        output.say(told)
 
-    text = console.file.getvalue()  # type: ignore[attr-defined]
+    text = capsys.readouterr().out
     assert "\x1b" not in text
     golden("demo.txt", text)
     assert [moment.reading.occupancy_tokens for moment in player.moments] == OCCUPANCIES
@@ -102,7 +103,7 @@ def test_a_bar_has_fifty_cells_however_full_the_window_is(world: Path) -> None:
         if tokens:
             player.session.reply(tokens, output_tokens=0)
         found = reading.measure_session(player.session.path, state, rules)
-        bars.append(str(demo._window_bar(found)))
+        bars.append(demo._window_bar(found))
 
     assert [len(bar[:50].rstrip()) for bar in bars] == [50] * 5
     assert [bar[:50].count("█") for bar in bars[:4]] == [0, 0, 25, 41]
@@ -113,7 +114,7 @@ def test_a_bar_has_fifty_cells_however_full_the_window_is(world: Path) -> None:
         for count in (most, most + 1):
             rows = "\n".join(str(number) for number in range(count))
             moment = demo.Moment(demo.Step(kind, "x"), found, "", rows)
-            (panel,) = demo._moment_panels(moment, 3)
-            shown.append(str(panel.renderable).split("\n"))
+            (told,) = demo._told_of_moment(moment, 3)
+            shown.append([row.strip() for row in told.split("\n")[1:-1]])
         assert shown[0] == [str(number) for number in range(most)]
         assert shown[1] == [*(str(number) for number in range(most - 2)), "…", str(most)]

@@ -164,6 +164,29 @@ def test_the_last_round_begins_with_a_call_or_the_users_words() -> None:
     assert begins == [0, 0, 1, 1, 3, 2, 2]
 
 
+@pytest.mark.row("S2-12", "S2-33")
+def test_a_summary_takes_the_place_of_all_but_the_last_round() -> None:
+    """Of what a model of the caller's makes of the messages; where it fails nothing is changed."""
+    call = {"role": "assistant", "content": [CALL]}
+    result: Any = {"type": "tool_result", "tool_use_id": "t1", "content": "ok"}
+    answer = {"role": "user", "content": [result]}
+    body: Any = {"messages": [said("user", "Go"), said("assistant", "Done"), call, answer]}
+    asked: list[Any] = []
+
+    def sum_up(messages: list[Any]) -> str:
+        asked.append(messages)
+        return " All read. "
+
+    first, *rest = blocks.summarise_all_but_last_round(body, sum_up)["messages"]
+
+    assert (asked, rest) == ([body["messages"][:2]], [call, answer])
+    assert first["role"] == "user"
+    assert first["content"][0]["text"].endswith("gone]\nAll read.")
+    others: list[Any] = [{}, {"messages": []}, {"messages": [5]}, {"messages": [said("user", "x")]}]
+    for same in (body, *others):
+        assert blocks.summarise_all_but_last_round(same, lambda _: " ") is same
+
+
 def test_a_request_that_begins_with_a_summary_keeps_its_roles_in_turn() -> None:
     """It goes before the user's words, or is a message of its own before the model's."""
     messages = [said("user", "a"), said("assistant", "b"), {"role": "user", "content": "c"}]

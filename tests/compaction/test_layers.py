@@ -120,5 +120,4 @@ def test_layers_are_named_by_the_numbers_that_users_know() -> None:
 
     assert [number for number, _, _ in numbers] == [2, 5, 1, 4]
     assert (layers.PREVIEWS.hot_requests, layers.PREVIEWS.is_final) == (4, False)
-    assert layers.SUMMARY.number == 3
     assert [layer.number for layer in layers.layers_chosen_by_number({1, 5})] == [5, 1]

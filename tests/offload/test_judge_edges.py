@@ -27,8 +27,6 @@ KEY = "sha256:" + "0123456789abcdef" * 4
         ("brimline store get k1 --lines=1:2", [("k1", "1:2")]),
         ("brimline store get --bytes 0:9 k1", [("k1", "")]),
         ("brimline store get --bytes=0:9 k1", [("k1", "")]),
-        ("brimline store grep -C 3 k1 word", [("k1", "")]),
-        ("brimline store grep --context 3 k1", [("k1", "")]),
         ("brimline store get --find word k1", [("k1", "")]),
         ("brimline store get --json k1 --lines", [("k1", "")]),
         ("brimline store get a; brimline store get b", [("a", ""), ("b", "")]),

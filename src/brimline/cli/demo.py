@@ -27,9 +27,6 @@ from brimline.store import contents
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rich.console import Console
-    from rich.text import Text
-
     from brimline.gauge.reading import Reading
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(brimline.__file__)))
@@ -39,10 +36,13 @@ _FIRST_REQUEST_TOKENS = 24_000
 _CHARACTERS_PER_TOKEN = models.lookup_model(_MODEL).characters_per_token
 # The rest of what a step adds is what the model itself writes.
 _MOST_CHARACTERS = 7_500
-_COLOURS = ("green", "cyan", "yellow", "magenta", "bold red")
 _BAR_CELLS = 50
 _SHOWN_LINES, _SHOWN_WIDTH = 8, 150
-_PAUSE_S, _PAUSE_AFTER_NOTE_S = 0.05, 0.4
+_TITLES = {
+    "bulk": "a long output stays out, the model gets a preview instead",
+    "recall": "the model fetches what it needs of it",
+    "compact": "compacted without a model: results become lines, words stay",
+}
 _TASK = (
     "The nightly import drops rows. Find out why and fix it. Never touch prod_db. The staging "
     "database listens on port 48213."
@@ -123,10 +123,8 @@ def demo(as_json: bool) -> None:
             ]
             output.answer({"moments": moments, "figures": player.figures()}, "", as_json=True)
         else:
-            from rich.console import Console
-
-            console = Console(highlight=False)
-            play_on_console(player, console, paced=console.is_terminal)
+            for text in told_in_story(player):
+                output.say(text)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -265,56 +263,40 @@ class Player:
         }
 
 
-def play_on_console(player: Player, console: Console, *, paced: bool) -> None:
-    """Play the story on a console."""
-    from rich.live import Live
-    from rich.text import Text
-
-    console.print(Text(f"brimline demo: a bug hunt in a {_WINDOW_TOKENS:,}-token window\n", "bold"))
-    with Live(console=console, refresh_per_second=20, transient=True) as live:
-        for number, moment in enumerate(player.play(), 1):
-            line = Text(f"  {number:2d}/{len(STORY)}  ").append(_window_bar(moment.reading))
-            live.update(line.append(f"\n         {moment.step.kind}: {moment.step.label}"))
-            for panel in _moment_panels(moment, number):
-                live.console.print(panel)
-            if paced:
-                time.sleep(_PAUSE_AFTER_NOTE_S if moment.note or moment.instead else _PAUSE_S)
+def told_in_story(player: Player) -> Iterator[str]:
+    """Play the story; what is told of it, as it happens."""
+    yield output.mark_strong(f"brimline demo: a bug hunt in a {_WINDOW_TOKENS:,}-token window\n")
+    for number, moment in enumerate(player.play(), 1):
+        yield from _told_of_moment(moment, number)
     rows = [(name.replace("_", " "), f"{value:,}") for name, value in player.figures().items()]
-    console.print(Text(f"Figures\n{output.name_value_text(rows)}"))
+    yield f"Figures\n{output.name_value_text(rows)}"
 
 
-def _moment_panels(moment: Moment, number: int) -> Iterator[Any]:
-    """What is worth keeping on the screen: what the model is told, given instead, given back."""
-    from rich.panel import Panel
-    from rich.text import Text
-
-    titles = {
-        "bulk": "a long output stays out, the model gets a preview instead",
-        "recall": "the model fetches what it needs of it",
-        "compact": "compacted without a model: results become lines, words stay",
-    }
+def _told_of_moment(moment: Moment, number: int) -> Iterator[str]:
+    """What is worth showing: what the model is told, given instead, given back."""
     if moment.instead:
         most = 2 * _SHOWN_LINES if moment.step.kind == "compact" else _SHOWN_LINES
         rows = [output.one_line(row, _SHOWN_WIDTH) for row in moment.instead.strip().split("\n")]
         rows = rows if len(rows) <= most else [*rows[: most - 2], "…", rows[-1]]
-        title = f"step {number}: {titles[moment.step.kind]}"
-        yield Panel(Text("\n".join(rows)), title=title, border_style="green")
+        yield _titled_text(f"step {number}: {_TITLES[moment.step.kind]}", rows)
     if moment.note:
-        text = _window_bar(moment.reading).append(f"\n{moment.note}")
-        style = _COLOURS[moment.reading.tier or 0]
-        yield Panel(text, title=f"after step {number}, the model is told", border_style=style)
+        rows = [_window_bar(moment.reading), *moment.note.split("\n")]
+        yield _titled_text(f"after step {number}, the model is told", rows)
 
 
-def _window_bar(found: Reading) -> Text:
+def _titled_text(title: str, rows: list[str]) -> str:
+    wrapped = [output.wrapped_text(row, "  ") for row in rows]
+    return "\n".join([output.mark_strong(title), *wrapped, ""])
+
+
+def _window_bar(found: Reading) -> str:
     """The window as a bar: what is in use, the room up to the compaction point, the rest."""
-    from rich.text import Text
-
     cells = [
         min(_BAR_CELLS - 1, tokens * _BAR_CELLS // found.window.tokens)
         for tokens in (found.projected_tokens or 0, found.compaction.tokens)
     ]
     used, point = min(cells), cells[1]
-    text = Text("█" * used, _COLOURS[found.tier or 0]).append("·" * (point - used), "dim")
-    text.append("┃", "bold").append("╱" * (_BAR_CELLS - point - 1), "dim")
+    full, free, end, beyond = list(output.marks_or_plain_ones("█·┃╱", "#.|/"))
+    bar = full * used + free * (point - used) + end + beyond * (_BAR_CELLS - point - 1)
     share = (found.projected_tokens or 0) / found.window.tokens
-    return text.append(f" {share:4.0%}  L{found.tier}" if share else "")
+    return f"{bar} {share:4.0%}  L{found.tier}" if share else bar

@@ -32,6 +32,7 @@ MOST_MARKERS = 4
 _MARKER = "cache_control"
 _LIFETIMES_S = {"5m": 300, "1h": 3_600}
 # How the client asks for a summary of the conversation; it has no other mark.
+_BOUNDARY = "[conversation boundary: what came before is summed up here, and gone]"
 _SUMMARY_WANTED = "Your task is to create a detailed summary of the conversation so far"
 # Files that the client puts in by itself: changed behind the model's back, or after a compaction.
 REMINDER, REMINDER_END = "<system-reminder>", "</system-reminder>"
@@ -146,6 +147,18 @@ def body_with_cache_until(body: dict[str, Any], blocks: list[Block], until: int)
             body, {place: {_MARKER: behind[0] if behind else markers[-1][1]}}
         )
     return body
+
+
+def summarise_all_but_last_round(body: Any, summarise: Callable[[list[Any]], str]) -> Any:
+    """Put a summary in the place of all but the last round; without one the request stays.
+
+    Args:
+        body: a request; it is not changed.
+        summarise: the caller's model: is handed messages, and gives a summary of them.
+    """
+    cut = index_of_last_call_or_prompt_message(body) if read_blocks(body) else 0
+    summary = summarise(body["messages"][:cut]).strip() if cut else ""
+    return body_with_beginning_replaced(body, cut, f"{_BOUNDARY}\n{summary}") if summary else body
 
 
 def index_of_last_call_or_prompt_message(body: Mapping[str, Any]) -> int:

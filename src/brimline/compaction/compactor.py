@@ -87,8 +87,6 @@ class State:
     """What its blocks were estimated at."""
     refused_tokens: float | None = None
     """The breaker of the retry: open while the conversation is not smaller than this."""
-    summary_failures: int = 0
-    """The breaker of summaries: how often in a row it failed."""
     clock: Clock = field(default_factory=Clock)
 
 
@@ -97,7 +95,7 @@ class LayerOutcome(NamedTuple):
 
     layer: int
     outcome: str
-    """`applied` or `nothing`; of a summary also `failed` and `breaker open`."""
+    """`applied` or `nothing`."""
     blocks: int = 0
     saved_tokens: float = 0.0
 

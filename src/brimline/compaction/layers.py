@@ -96,7 +96,6 @@ RESULTS = Layer(2, "lines for results", partial(_line_stand_in_if_cold, of_large
 REST = Layer(5, "lines for all else", partial(_line_stand_in_if_cold, of_large_results=False))
 PREVIEWS = Layer(1, "previews", _preview_if_new_or_aged, hot_requests=4, is_final=False)
 RETRY = Layer(4, "once more after a refusal, harder")
-SUMMARY = Layer(3, "a summary by a model")
 LAYERS = (RESULTS, REST, PREVIEWS, RETRY)
 
 

@@ -26,7 +26,6 @@ _LARGEST_CONFIGURATION_BYTES = 100_000
 # What a reference has to save of the text, and what it takes beside its preview.
 _LEAST_TOKENS, _LEAST_SHARE = 1_000, 0.5
 _FRAME_CHARACTERS = 400
-_FETCHING = ("get", "grep")
 
 
 class Rules(NamedTuple):
@@ -81,7 +80,9 @@ def judge(case: Case, rules: Rules, was_edited: Callable[[str], bool]) -> Verdic
         return Verdict(OURS)  # a program may print what looks like a reference, but for its form
     if recalls_asked_by_call(case.tool, case.arguments) is not None:
         return Verdict(OURS)
-    if not _may_tool_be_previewed(case):
+    answers = case.tool in clienttools.ANSWERING or case.tool.startswith(clienttools.MCP_PREFIX)
+    # The result of an edit echoes the file, which is bulk later on.
+    if not (case.was_read if case.tool in clienttools.EDITING else answers):
         return Verdict(OTHER_TOOL)
     if rules.never and does_call_match_any(rules.never, case.tool, case.arguments, case.line):
         return Verdict(NEVER)
@@ -96,13 +97,6 @@ def judge(case: Case, rules: Rules, was_edited: Callable[[str], bool]) -> Verdic
         return Verdict(SMALL, is_listed)
     reason = "" if is_listed else _why_large_result_stays(case, rules, was_edited)
     return Verdict(reason, is_listed)
-
-
-def _may_tool_be_previewed(case: Case) -> bool:
-    """Tell whether its tool answers; an edit's result echoes the file, which is bulk later on."""
-    if case.tool in clienttools.EDITING:
-        return case.was_read
-    return case.tool in clienttools.ANSWERING or case.tool.startswith(clienttools.MCP_PREFIX)
 
 
 def does_call_match_any(
@@ -200,7 +194,7 @@ def _recalls_in_command(text: str) -> list[tuple[str, str]]:
     for command in shell.split_commands(text):
         words = [word.rpartition("/")[2] for word in command.words]
         for at, word in enumerate(words[:-2]):
-            if word == "brimline" and words[at + 1] == "store" and words[at + 2] in _FETCHING:
+            if (word, *words[at + 1 : at + 3]) == ("brimline", "store", "get"):
                 fetched.append(_parse_key_and_lines(command.words[at + 3 :]))
     return fetched
 
@@ -210,7 +204,7 @@ def _parse_key_and_lines(words: tuple[str, ...]) -> tuple[str, str]:
     rest = iter(words)
     for word in rest:
         option, equals, value = word.partition("=")
-        if option in ("--lines", "--bytes", "-C", "--context", "--find"):
+        if option in ("--lines", "--bytes", "--find"):
             value = value if equals else next(rest, "")
             lines = value if option == "--lines" else lines
         elif not name and not word.startswith("-"):

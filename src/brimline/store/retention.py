@@ -50,7 +50,7 @@ _DIGITS = rb"([0-9a-fA-F]{%d,%d})" % (layout.SHORTEST_PREFIX, layout.DIGEST_LENG
 # Each begins with plain text, which is what makes a search through gigabytes fast.
 _MENTIONS = (
     re.compile(rb"256(?::|\\{1,4}u003[aA])" + _DIGITS),  # after `sha`, in either case
-    re.compile(rb"store (?:get|grep|pin) {1,4}(?:\\{0,4}[\"'])?" + _DIGITS),
+    re.compile(rb"store (?:get|pin) {1,4}(?:\\{0,4}[\"'])?" + _DIGITS),
     re.compile(rb"key\\{0,4}\": ?\\{0,4}\"" + _DIGITS),
 )
 _LONGEST_BYTES = 128
