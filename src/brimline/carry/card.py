@@ -7,6 +7,7 @@ much, the oldest messages give way first, then the state.
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from brimline.foreign import flatten
 from brimline.masking import mask
@@ -44,7 +45,8 @@ _STATE_CHARACTERS, _MESSAGES_CHARACTERS = 2_000, 6_000
 # Of one message, beside the ellipsis.
 _MESSAGE_CHARACTERS = 600
 _LINE_CHARACTERS = 130
-_WORD = re.compile(r"[^\W_]+")
+# Puts a mark at both ends of each word of a text, so that no part of one is found in it.
+mark_words = partial(re.compile(r"[^\W_]+").sub, "\0\\g<0>\0")
 # A message that stands in a longer one that is shown is not shown again; short ones may by chance.
 _CONTAINED_CHARACTERS = 40
 
@@ -293,11 +295,6 @@ def paste_size_text(message: dict[str, object]) -> str:
 def does_summary_hold(message: dict[str, object], summary: str) -> bool:
     """Whether a summary, with its words marked, holds a message as words of their own."""
     return mark_words(message_beginning_on_one_line(message)) in summary
-
-
-def mark_words(text: str) -> str:
-    """A text with a mark at both ends of each word, so that no part of one is found in it."""
-    return _WORD.sub("\0\\g<0>\0", text)
 
 
 def message_beginning_on_one_line(message: dict[str, object]) -> str:

@@ -42,6 +42,8 @@ class Conversation:
         self.calls: dict[str, Call] = {}
         self.inputs: dict[str, dict[str, Any]] = {}
         self.texts: dict[str, str] = {}
+        # By call: what stays behind a result, because the client said it and not the tool.
+        self.behind: dict[str, str] = {}
         self.images: dict[str, str] = {}
         # Estimated; thinking is part of all of it.
         self.tokens = self.thinking_tokens = 0.0
@@ -65,7 +67,8 @@ def store_cold_and_answer(
         return {"pass": "compaction.inside is off"}, 0
     if request["trigger"] not in _TRIGGERS or request.get("instructions"):
         return {"pass": "a summary was asked for"}, 0
-    conversation = read_conversation(request["messages"])
+    shown = Previews(home_dir, request["session"])
+    conversation = read_conversation(request["messages"], shown)
     results, inputs = _calls_to_move(conversation, values["offload.never"])
     largest = _sum_movable_tokens(conversation, results, inputs)
     least = share * conversation.tokens - conversation.thinking_tokens
@@ -73,9 +76,9 @@ def store_cold_and_answer(
     too_little += f", less than {share:.0%} (compaction.inside)"
     if not results or largest < least:
         return {"pass": too_little}, 0
-    mover = _Mover(home_dir, request)
+    mover = _Mover(home_dir, request, shown)
     for call in results:
-        mover.move_result(call, conversation.texts[call.id], conversation.images.get(call.id, ""))
+        mover.move_result(call, conversation)
     for call in inputs:
         mover.move_input(call, conversation.inputs[call.id])
     if mover.freed_tokens < least or not mover.has_moved_every_image(conversation.images):
@@ -106,8 +109,14 @@ def _calls_to_move(conversation: Conversation, never: list[str]) -> tuple[list[C
     return [*filter(can_move, cold.select_cold_result_calls(calls))], [*filter(can_move, long)]
 
 
-def read_conversation(messages: list[dict[str, Any]]) -> Conversation:
+def read_conversation(
+    messages: list[dict[str, Any]], shown: Previews | None = None
+) -> Conversation:
     """The calls of a conversation with their results, and how many tokens all of it takes, about.
+
+    Args:
+        messages: the conversation.
+        shown: what of its results is ours, where that is known.
 
     Raises:
         ValueError, KeyError, TypeError, AttributeError: the messages have another shape.
@@ -121,7 +130,7 @@ def read_conversation(messages: list[dict[str, Any]]) -> Conversation:
         for use in uses:
             _add_call(found, use)
         for result in results:
-            _add_result(found, result)
+            _add_result(found, result, shown)
     found.tokens += found.thinking_tokens
     return found
 
@@ -134,8 +143,9 @@ def _add_call(found: Conversation, use: dict[str, Any]) -> None:
     found.calls[call_id] = Call(call_id, use["tool"], clienttools.subject_of_call(arguments))
 
 
-def _add_result(found: Conversation, result: dict[str, Any]) -> None:
-    text, is_error = result["text"], bool(result.get("isError"))
+def _add_result(found: Conversation, result: dict[str, Any], shown: Previews | None) -> None:
+    whole, is_error = result["text"], bool(result.get("isError"))
+    text = shown.without_reminders_put_back(whole) if shown else whole
     found.tokens += _result_text_tokens(text) + _RESULT_TOKENS
     call = found.calls.get(result["tool_use_id"])
     if call is None:
@@ -143,27 +153,27 @@ def _add_result(found: Conversation, result: dict[str, Any]) -> None:
     image = _first_image_base64_in(result.get("result"))
     if image:
         found.images[call.id] = image
-    found.texts[call.id] = text
+    found.texts[call.id], found.behind[call.id] = text, whole[len(text) :]
     found.calls[call.id] = call.answered(text, is_error=is_error, has_image=bool(image))
 
 
 class _Mover:
     """Takes originals into the store and says what stands in for them."""
 
-    def __init__(self, home_dir: str, request: dict[str, Any]) -> None:
-        self.home_dir, session = home_dir, request["session"]
-        self.about = {"session": session, "cwd": request["cwd"], "moved_out": True}
-        self.previews = Previews(home_dir, session)
+    def __init__(self, home_dir: str, request: dict[str, Any], shown: Previews) -> None:
+        self.home_dir, self.shown = home_dir, shown
+        self.about = {"session": request["session"], "cwd": request["cwd"], "moved_out": True}
         self.moved = Moved({}, {}, {}, {})
         self.freed_tokens = 0.0
         self.problem = ""
         self.has_stored = False
 
-    def move_result(self, call: Call, text: str, image: str) -> None:
+    def move_result(self, call: Call, conversation: Conversation) -> None:
         """A line in the place of a result, where that is shorter and the result is stored."""
+        text, image = conversation.texts[call.id], conversation.images.get(call.id, "")
         note = _note_on_image_for_line(call, text) if image else ""
         data = text.encode("utf-8", "surrogatepass") or binascii.a2b_base64(image)
-        original = self.previews.original_of(call.id, text)
+        original = self.shown.original_of(call.id, text)
         key = original.key if original else self._store(data, call)
         if key is None:
             return
@@ -173,7 +183,8 @@ class _Mover:
             layout.mark_as_used(self.home_dir, layout.digest_of_key(key))
             line = f"{line}\n{original.beside}".rstrip()
         if len(line) < len(text) or image:
-            self.moved.results[call.id], self.moved.keys[call.id] = line, key
+            self.moved.results[call.id] = line + conversation.behind[call.id]
+            self.moved.keys[call.id] = key
             self.freed_tokens += _result_text_tokens(text) - _result_text_tokens(line)
 
     def move_input(self, call: Call, arguments: dict[str, Any]) -> None:

@@ -133,7 +133,7 @@ const compacted = async ($, e) => {
   const sent = await $.session.messages({ as: "api" })
   if (sent.length >= MOST_MESSAGES) doubt("the history is too long to be read whole")
   const besides = besidesOf(sent, e.messages)
-  const answer = await ask($, e, besides.pictured)
+  const answer = await ask($, e, besides)
   if ([...besides.pictured].some(id => !answer.results[id])) doubt("an image has no line")
   return { messages: rebuilt(e.messages, answer, besides), moved: Object.keys(answer.results).length, freed: Number(answer.freed_tokens).toLocaleString("en") }
 }
@@ -147,13 +147,13 @@ const checkShape = entries => {
 const foreign = (groups, own) =>
   (groups ?? []).some(group => (group.hooks ?? []).some(entry => !isOwn(entry, own)))
 
-const ask = async ($, e, pictured) => {
+const ask = async ($, e, { after, pictured }) => {
   const usage = await $.session.usage({ breakdown: "summary" })
   const question = {
     session: await $.session.id(), cwd: await $.session.cwd(), trigger: e.trigger, instructions: null,
     model: await $.session.model(), window_tokens: usage.context?.window ?? null,
     brim_tokens: usage.context?.breakdown?.autoCompactThreshold ?? null, used_tokens: usage.context?.tokens ?? null,
-    messages: e.messages.map(m => slim(m, pictured)),
+    messages: e.messages.map(m => slim(m, pictured)), beside: [...after.values()].flat(),
   }
   const answer = await run($, "compact", question)
   const whole = ["results", "inputs"].every(part => answer[part] && typeof answer[part] === "object")
@@ -164,7 +164,7 @@ const ask = async ($, e, pictured) => {
 const slim = (m, pictured) => ({
   ...m,
   toolUses: m.toolUses.map(({ tool_use_id, tool, input }) => ({ tool_use_id, tool, input })),
-  ...(m.toolResults && { toolResults: m.toolResults.map(({ result, text, ...rest }) => ({ ...rest, text: split(text).own, ...(pictured.has(rest.tool_use_id) && { result }) })) }),
+  ...(m.toolResults && { toolResults: m.toolResults.map(({ result, ...rest }) => ({ ...rest, ...(pictured.has(rest.tool_use_id) && { result }) })) }),
 })
 
 const spoken = m => m.role === "user" && !m.toolResults?.length
@@ -193,8 +193,8 @@ const besidesOf = (sent, entries) => {
     const texts = content.flatMap((block, i) => {
       if (block.type === "tool_result") {
         if (Array.isArray(block.content) && block.content.some(part => part.type !== "text")) pictured.add(block.tool_use_id)
-        const own = split(entries[found[i]]?.toolResults?.find(result => result.tool_use_id === block.tool_use_id)?.text ?? "").reminders
-        return split(textOf(block.content)).reminders.filter(reminder => !own.includes(reminder))
+        const own = remindersOf(entries[found[i]]?.toolResults?.find(result => result.tool_use_id === block.tool_use_id)?.text ?? "")
+        return remindersOf(textOf(block.content)).filter(reminder => !own.includes(reminder))
       }
       if (block.type !== "text" && !asked) doubt(`a ${block.type} outside results cannot be rebuilt`)
       if (found[i] >= 0 || block.text.trim() === COMMAND) return []
@@ -209,8 +209,9 @@ const OPENING = "<system-reminder>", CLOSING = "</system-reminder>"
 const COMMAND = "/compact" // the one being answered, which the client puts back itself
 const textOf = content => (typeof content === "string" ? content : (content ?? []).map(block => block.text ?? "").filter(Boolean).join("\n\n"))
 
-// A result as the tool gave it, and the reminders that the client, or an earlier compaction, has put behind it.
-const split = text => {
+// The reminders that end a result: the client's, an earlier compaction's, or a tool's that poses as the client. They are
+// never taken for a newer copy of what the client said; which of them may go with their result is Python's to say.
+const remindersOf = text => {
   const reminders = []
   let own = text.trimEnd()
   while (own.endsWith(CLOSING) && own.includes(OPENING)) {
@@ -218,12 +219,8 @@ const split = text => {
     reminders.unshift(own.slice(start))
     own = own.slice(0, start).trimEnd()
   }
-  return reminders.length ? { own, reminders } : { own: text, reminders }
+  return reminders
 }
-
-// What ends a result itself may be an earlier compaction's, or a tool's that poses as the client: it stays with its
-// result, is never taken for a newer copy of what the client said, and is never let go of.
-const instead = (line, text) => (line === undefined ? text : [line, ...split(text).reminders].join("\n\n"))
 
 // The client gives the count of tokens left and the context of SessionStart hooks anew, and our own notes are about what
 // was before; of equal reminders, and of lists of tasks, the last one holds.
@@ -249,7 +246,7 @@ const rebuilt = (entries, answer, besides) => {
   }
   entries.forEach((m, at) => {
     const beside = besides.after.get(at) ?? []
-    const results = (m.toolResults ?? []).map(({ tool_use_id, text, isError }) => ({ tool_use_id, isError, text: instead(answer.results[tool_use_id], text) }))
+    const results = (m.toolResults ?? []).map(({ tool_use_id, text, isError }) => ({ tool_use_id, isError, text: answer.results[tool_use_id] ?? text }))
     if (results.length) results.at(-1).text = [results.at(-1).text, ...beside.splice(0)].join("\n\n")
     const uses = m.toolUses.map(({ tool_use_id, tool, input }) => ({ tool_use_id, tool, input: answer.inputs[tool_use_id] ?? input }))
     const text = [answer.thoughts && besides.thoughts.get(at), m.text].filter(Boolean).join("\n\n")

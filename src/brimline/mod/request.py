@@ -5,7 +5,8 @@ launcher, `<data folder>/bin/hook mod`, which needs no click) with one of these 
 sends one JSON object on standard input and reads one from standard output:
 
     compact  sends session, cwd, trigger, instructions, model, window_tokens, brim_tokens,
-             used_tokens, messages; reads results and inputs (what stands in, by call) and
+             used_tokens, messages, and beside, the client's reminders that it puts back
+             behind results; reads results and inputs (what stands in, by call) and
              thoughts (whether readable thinking is to stay, as text). The keys of the
              originals, keys and input_keys, are for others.
     alive    sends session, cwd, client; reads inside (how it is set), folder, and cold (from how
@@ -144,9 +145,12 @@ def _record_moved_out_in_spool(
     Raises:
         OSError: it cannot be written; then nothing may be replaced either.
     """
+    from brimline.offload import previews
+
     figures: dict[str, Any] = {"results": len(answer["results"]), "inputs": len(answer["inputs"])}
     figures |= {"freed_tokens": answer["freed_tokens"], "seconds": seconds}
     figures["trigger"] = request["trigger"]
+    figures["beside"] = list(map(previews.fingerprint, request.get("beside") or ()))
     SessionState(home_dir, request["session"]).spool_event(MOVED_OUT, figures)
 
 

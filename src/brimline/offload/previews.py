@@ -1,8 +1,10 @@
-"""Which results of a session are previews of ours, and what each of them stands for.
+"""What of a session's results is ours: previews, with what each stands for, and what was put back.
 
 Any program can print a reference, with the key of something else. So a result counts as a preview
 only if the session's own record has it: this call's result was stored under this key, and the text
 is the one that was put in its place. A fork's calls are on record in the session that made them.
+Likewise a reminder of the client's at a result's end is one that a compaction of ours put there, or
+it is the result's own.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 # The number of a first line, and how a reference begins.
 _HEAD_CHARACTERS = 40
+_OPENING, _CLOSING = "<system-reminder>", "</system-reminder>"
 
 
 class Original(NamedTuple):
@@ -46,6 +49,7 @@ class Previews:
         self._home_dir = home_dir
         self._sessions = _session_then_others_of_its_project(session_id, transcript)
         self._rows: dict[str, list[dict[str, Any]]] = {}
+        self._put_back: set[str] = set()
 
     def original_of(self, call_id: str, text: str) -> Original | None:
         """What the result of a call stands for; None where it is no preview, or that is gone.
@@ -55,13 +59,36 @@ class Previews:
         """
         if stub.BEGINNINGS[0] not in text[:_HEAD_CHARACTERS]:
             return None
-        while call_id not in self._rows and (session := next(self._sessions, "")):
-            path = f"{paths.session_dir(self._home_dir, session)}/{SPOOL}"
-            for fields in json.read_lines(path, containing=b'"Offloaded"'):
-                self._rows.setdefault(str(fields.get("call")), []).append(fields)
+        while call_id not in self._rows and self._has_read_another_session():
+            pass
         lines = text.split("\n")
         found = (self._original_shown_by(lines, fields) for fields in self._rows.get(call_id, ()))
         return next(filter(None, found), None)
+
+    def without_reminders_put_back(self, text: str) -> str:
+        """A result as the tool gave it.
+
+        Raises:
+            OSError: the session's record cannot be read.
+        """
+        own = text
+        while own.rstrip().endswith(_CLOSING) and (start := own.rfind(_OPENING)) >= 0:
+            mark = fingerprint(own[start:].rstrip())
+            while mark not in self._put_back and self._has_read_another_session():
+                pass
+            if mark not in self._put_back:
+                break
+            own = own[:start].rstrip()
+        return own
+
+    def _has_read_another_session(self) -> bool:
+        session = next(self._sessions, "")
+        path = f"{paths.session_dir(self._home_dir, session)}/{SPOOL}"
+        for fields in json.read_lines(path, containing=b'"Offloaded"') if session else ():
+            self._rows.setdefault(str(fields.get("call")), []).append(fields)
+        for fields in json.read_lines(path, containing=b'"beside"') if session else ():
+            self._put_back.update(map(str, fields.get("beside") or ()))
+        return bool(session)
 
     def _original_shown_by(self, lines: list[str], fields: dict[str, Any]) -> Original | None:
         """What a preview on record stands for, where a text begins with it and that is stored."""
@@ -73,6 +100,11 @@ class Previews:
         digest = key.removeprefix(layout.PREFIX)
         size_bytes = layout.is_digest(digest) and contents.length_of_content(self._home_dir, digest)
         return Original(key, size_bytes, "\n".join(lines[count:]).strip()) if size_bytes else None
+
+
+def fingerprint(text: str) -> str:
+    """What tells a text from any other one, as it is on record."""
+    return tool_results.fingerprint_of_lines(text.split("\n"))
 
 
 def _session_then_others_of_its_project(session_id: str, transcript: str | None) -> Iterator[str]:
