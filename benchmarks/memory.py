@@ -30,7 +30,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from brimline import memory
 from brimline.memory import deep
 from brimline.search import vectors
-from brimline.search.documents import EVERYWHERE
 
 if TYPE_CHECKING:
     from brimline.search.turns import Memory
@@ -119,7 +118,7 @@ def times(folder: str, count: int) -> None:
     print(f"cold `brimline memory search`: {ratio:.2f} x an interpreter with numpy and sqlite3")
     print(f"  {1000 * statistics.median(cold):.0f} ms, {1000 * statistics.median(empty):.0f} ms")
     server = "import asyncio; from brimline.mcp import server, tools; server.build_server();"
-    asked = f"tools.answer('recall', {{'query': {questions[0]!r}, 'everywhere': True}});"
+    asked = f"tools.answer('recall_elsewhere', {{'query': {questions[0]!r}}});"
     tell = "import resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
     done = subprocess.run(
         [sys.executable, "-c", server + asked + tell], capture_output=True, text=True, check=True
@@ -160,7 +159,7 @@ def _bare(connection: Any, store: Memory, asked: str) -> None:
     ).fetchall()
     table = vectors.load_table()
     if table:
-        known = store._vectors_and_wanted_projects(connection, table, EVERYWHERE)[0]  # noqa: SLF001
+        known = store._vectors_and_wanted_projects(connection, table, None)[0]  # noqa: SLF001
         known.cosines_of_all(table.encode([asked])[0])
 
 

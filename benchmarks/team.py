@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from brimline.memory import hits
-from brimline.search.documents import Within
 from brimline.team import together
 from brimline.team.place import parse_place
 from brimline.team.qdrant import Server
+from brimline.transcript.project import Project
 
 
 def main() -> None:
@@ -59,10 +59,10 @@ def measure(conversations: list[Any], folder: str) -> None:
         said = turns(one["conversation"], number)
         texts = {turn["text"]: turn["id"].partition("/")[2] for turn in said}
         for question, evidence in questions(one, set(texts.values())):
-            local = writer.search(question, 10, Within(f"/p{number}"))
+            local = writer.search(question, 10, Project((f"/p{number}",)))
             begun = time.perf_counter()
             remote, problem = together.search_both(
-                f"{folder}/there", folder, empty, question, 10, Within(f"/p{number}")
+                f"{folder}/there", folder, empty, question, 10, Project((f"/p{number}",))
             )
             times.append(time.perf_counter() - begun)
             assert not problem, problem  # noqa: S101

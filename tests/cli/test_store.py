@@ -12,8 +12,10 @@ import pytest
 
 from brimline.cli import store_commands
 from brimline.errors import StoreError
+from brimline.fast import paths
 from brimline.search import stored
 from brimline.store import contents, layout, pins, put, retention
+from brimline.testing import SessionBuilder
 
 from .conftest import PROGRAM, process
 
@@ -127,6 +129,29 @@ def test_on_a_terminal_nothing_is_printed_that_it_would_obey(home_dir: str) -> N
     assert "?]0;title?plain" in child.before
     assert "\x1b" not in child.before
     assert process("store", "get", "last").stdout == b"\x1b]0;title\x07plain\tred\n"
+
+
+def test_inside_the_client_a_project_gets_its_own(
+    home_dir: str,
+    world: Path,
+    project_dir: str,
+    brimline: Run,
+    refused: Refused,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also as `last`, wherever it changed to; in a terminal everything is given."""
+    path = f"{paths.project_transcripts_dir(project_dir)}/s-own.jsonl"
+    SessionBuilder(path, "s-own", project_dir).prompt("go")
+    put.put(home_dir, b"own", {"cwd": "/elsewhere", "session": "s-own"})
+    other = put.put(home_dir, b"secret", {"cwd": str(world), "session": "s-other"})
+    assert brimline("store", "get", "last").out == "secret"
+
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "s-own")
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(world))
+    monkeypatch.chdir(world / "home")
+    assert brimline("store", "get", "last").out == "own"
+    assert "was not stored by a session of this project" in refused("store", "get", other)
+    assert brimline("store", "elsewhere", other).out == "secret"
 
 
 def test_search_finds_outputs_of_this_project(

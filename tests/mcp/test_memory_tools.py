@@ -14,6 +14,7 @@ from brimline.fast import paths
 from brimline.mcp import recall, tools
 from brimline.memory import deep
 from brimline.store import put
+from brimline.transcript.project import Project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,12 +60,12 @@ def test_other_projects_only_on_request(world: Path, project_dir: str, server: S
     (world / "other").mkdir()
     recorded(str(world / "other"), SESSION).prompt("The albatross plan.")
     assert "albatross plan" not in said(server, "recall", query="albatross")
-    found = said(server, "recall", query="albatross", everywhere=True)
+    found = said(server, "recall_elsewhere", query="albatross")
     assert "albatross plan" in found
     key = re.search(r"m\d+", found)
     assert key is not None
-    assert "everywhere=true" in said(server, "recall", key=key[0])
-    assert "albatross plan" in said(server, "recall", key=key[0], everywhere=True)
+    assert "`recall_elsewhere` asks" in said(server, "recall", key=key[0])
+    assert "albatross plan" in said(server, "recall_elsewhere", key=key[0])
     assert "no entry m999" in said(server, "recall", key="m999")
 
 
@@ -75,13 +76,16 @@ def test_an_answer_stays_within_2000_tokens(home_dir: str, project_dir: str) -> 
         session.prompt(f"Needle {number}. " + "Many words about it. " * 100)
         put.put(home_dir, f"needle {number} {'x' * 400}\n".encode() * 30, {"cwd": project_dir})
     deep.index_sources(home_dir, project_dir)  # however busy the machine is
-    text = recall.answer(home_dir, project_dir, {"query": "needle words"})
+    text = recall.answer(home_dir, project_dir, Project((project_dir,)), {"query": "needle words"})
     assert recall.characters_as_client_counts(text) <= MOST_CHARACTERS
     assert 'key="m…"' in text
     assert 'next: lines="' in text
     key = re.search(r"^m\d+", text, re.MULTILINE)
     assert key is not None
-    assert len(recall.answer(home_dir, project_dir, {"key": key[0]})) <= MOST_CHARACTERS
+    assert (
+        len(recall.answer(home_dir, project_dir, Project((project_dir,)), {"key": key[0]}))
+        <= MOST_CHARACTERS
+    )
 
 
 @pytest.mark.row("S4-05", "S4-06")

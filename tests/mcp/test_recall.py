@@ -20,15 +20,18 @@ from brimline.rooms import values_in_all_traces
 from brimline.store import layout, put, removal
 from brimline.store.contents import parse_range
 from brimline.store.retention import Limits, Pass, prune
+from brimline.testing import SessionBuilder
+from brimline.transcript.project import Project
 
 PROJECT = "/home/dev/project"
+OWN = Project((PROJECT,))
 LINE = st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]), max_size=60)
 NUMBERED = b"".join(b"line %d of the output\n" % number for number in range(1, 5_001))
 
 
-def ask(home_dir: str, **arguments: Any) -> str:
+def ask(home_dir: str, within: Project | None = OWN, **arguments: Any) -> str:
     """What the model gets."""
-    answer = recall.answer(home_dir, PROJECT, arguments)
+    answer = recall.answer(home_dir, PROJECT, within, arguments)
     assert answer.startswith("[brimline recall")
     assert recall.characters_as_client_counts(answer) <= recall.LARGEST_CHARACTERS
     return answer
@@ -131,7 +134,7 @@ def test_binary_content_is_never_shown(home_dir: str) -> None:
     key = keep(home_dir, b"\x89PNG\r\n\x1a\n\x00\x00secret")
 
     for more in ({}, {"lines": "1:2"}, {"query": "secret"}):
-        answer = ask(home_dir, key=key, **more)
+        answer = ask(home_dir, OWN, key=key, **more)
         assert answer.endswith("saves it]")
         assert "binary, 16 bytes" in answer
         assert "secret" not in answer
@@ -175,7 +178,7 @@ def test_what_is_no_key_is_refused_in_one_sentence(home_dir: str, key: str) -> N
         {"key": ["a"]},
         {"query": "x", "lines": True},
         {"query": "x", "pattern": "y"},
-        {"query": "x", "everywhere": "yes"},
+        {"query": "x", "everywhere": True},
     ],
 )
 def test_arguments_that_do_not_fit_are_refused(home_dir: str, arguments: dict[str, Any]) -> None:
@@ -188,10 +191,9 @@ def test_arguments_that_do_not_fit_are_refused(home_dir: str, arguments: dict[st
     ("arguments", "said"),
     [
         ({"key": 5}, "key must be a text"),
-        ({"query": "x", "everywhere": 1}, "everywhere must be true or false"),
         ({"query": "x", "lines": 1.5}, "lines must be a text"),
-        ({"question": "x"}, "recall takes key, query, lines, everywhere, not 'question'"),
-        ({"x" * 41: 1}, f"recall takes key, query, lines, everywhere, not '{'x' * 40}'"),
+        ({"question": "x"}, "recall takes key, query, lines, not 'question'"),
+        ({"x" * 41: 1}, f"recall takes key, query, lines, not '{'x' * 40}'"),
         ({"key": None, "query": " "}, "give key, of one stored output, or query, to find some"),
         ({"key": "k" * 81}, f"'{'k' * 80}' is no key: give sha256: and its digits"),
     ],
@@ -201,7 +203,7 @@ def test_who_asks_wrongly_is_told_how_to_ask(
 ) -> None:
     """One sentence, about the first thing that is wrong."""
     with pytest.raises(StoreError) as raised:
-        recall.answer(home_dir, "/p", arguments)
+        recall.answer(home_dir, "/p", None, arguments)
 
     assert str(raised.value) == said
 
@@ -231,20 +233,20 @@ def test_outputs_of_other_projects_are_given_only_on_request(
     os.unlink(layout.stored_path(home_dir, lost[7:], "json"))
 
     for key in (secret, lost):
-        with pytest.raises(StoreError, match="was not stored by a session of this project: add"):
+        with pytest.raises(
+            StoreError, match="was not stored by a session of this project: `recall_elsewhere`"
+        ):
             ask(home_dir, key=key)
-        assert "needle" in ask(home_dir, key=key, everywhere=True)
+        assert "needle" in ask(home_dir, key=key, within=None)
     assert (
         ask(home_dir, query="needle")
         == "[brimline recall: no output of this project is stored yet]"
     )
-    assert "hits 1-2 of 2" in ask(home_dir, query="needle", everywhere=True)
+    assert "hits 1-2 of 2" in ask(home_dir, query="needle", within=None)
 
 
 @pytest.mark.parametrize("known", ["folder", "transcript", "running", "stored again"])
-def test_what_a_session_of_the_project_stored_is_the_projects(
-    home_dir: str, monkeypatch: pytest.MonkeyPatch, known: str
-) -> None:
+def test_what_a_session_of_the_project_stored_is_the_projects(home_dir: str, known: str) -> None:
     """Wherever its command ran, and whoever had stored the same before."""
     cwd = f"{PROJECT}/sub" if known == "folder" else "/tmp/build"
     key = put.put(home_dir, b"content", {"cwd": cwd, "session": "s1"})
@@ -253,11 +255,11 @@ def test_what_a_session_of_the_project_stored_is_the_projects(
         session = "s2"
         put.put(home_dir, b"content", {"cwd": PROJECT, "session": "s2"})
     if known == "running":
-        monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "s1")
-    elif known != "folder":
-        transcript = Path(paths.project_transcripts_dir(PROJECT), f"{session}.jsonl")
-        transcript.parent.mkdir(parents=True)
-        transcript.touch()
+        assert parts(ask(home_dir, OWN._replace(session="s1"), key=key))[1] == "content"
+        return
+    if known != "folder":
+        path = f"{paths.project_transcripts_dir(PROJECT)}/{session}.jsonl"
+        SessionBuilder(path, session, PROJECT).prompt("go")
 
     assert parts(ask(home_dir, key=key))[1] == "content"
 
@@ -371,7 +373,7 @@ def long_line(characters: int) -> str:
 
 def lines_of(home_dir: str, **arguments: Any) -> list[str]:
     """The lines that the model gets."""
-    return recall.answer(home_dir, PROJECT, arguments).split("\n")
+    return recall.answer(home_dir, PROJECT, OWN, arguments).split("\n")
 
 
 @pytest.mark.parametrize("most", [600, 240])
@@ -466,7 +468,7 @@ def test_an_argument_that_is_none_is_named_by_forty_characters(home_dir: str) ->
     for name in ("n" * 40, "n" * 41):
         with pytest.raises(StoreError) as raised:
             lines_of(home_dir, **{name: 1})
-        told = f"recall takes key, query, lines, everywhere, not {'n' * 40!r}"
+        told = f"recall takes key, query, lines, not {'n' * 40!r}"
         assert str(raised.value) == told
 
 
@@ -477,4 +479,4 @@ def test_a_store_of_a_newer_version_is_not_read(home_dir: str) -> None:
 
     for arguments in ({"key": key}, {"query": "needle"}):
         with pytest.raises(StoreError, match="was written by a newer brimline: upgrade this"):
-            ask(home_dir, **arguments)
+            ask(home_dir, OWN, **arguments)

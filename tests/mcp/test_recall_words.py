@@ -12,13 +12,15 @@ from brimline.memory import hits
 from brimline.search import stored
 from brimline.store import layout, put, removal
 from brimline.store.contents import parse_range
+from brimline.transcript.project import Project
 
 PROJECT = "/home/dev/project"
+OWN = Project((PROJECT,))
 
 
-def ask(home_dir: str, **arguments: Any) -> list[str]:
+def ask(home_dir: str, within: Project | None = OWN, **arguments: Any) -> list[str]:
     """The lines that the model gets."""
-    return recall.answer(home_dir, PROJECT, arguments).splitlines()
+    return recall.answer(home_dir, PROJECT, within, arguments).splitlines()
 
 
 def keep(home_dir: str, data: bytes, **meta: Any) -> str:
@@ -97,7 +99,7 @@ def test_where_nothing_is_stored_that_is_said(home_dir: str) -> None:
     assert ask(home_dir, query="x") == [
         "[brimline recall: no output of this project is stored yet]"
     ]
-    assert ask(home_dir, query="x", everywhere=True) == [
+    assert ask(home_dir, query="x", within=None) == [
         "[brimline recall: none of 1 stored outputs holds 'x']"
     ]
 
@@ -134,7 +136,7 @@ def test_what_was_said_is_shown_as_far_as_there_is_room(home_dir: str) -> None:
     hits.open_or_make_memory(home_dir).add([entry])
 
     def found(room: int, query: str = "otter plan") -> list[str]:
-        text = remembered.search_as_text(home_dir, PROJECT, query, room, everywhere=False)
+        text = remembered.search_as_text(home_dir, PROJECT, query, room, OWN)
         return text.splitlines()
 
     head, row = found(2_000)
@@ -151,12 +153,12 @@ def test_an_entry_of_another_project_is_shown_on_request_alone(home_dir: str) ->
     entry = {"id": "a", "text": "The otter plan.", "project": "/elsewhere", "group": "g"}
     hits.open_or_make_memory(home_dir).add([entry])
 
-    with pytest.raises(StoreError, match="m1 was not said in this project: add everywhere=true"):
+    with pytest.raises(StoreError, match="m1 was not said in this project: `recall_elsewhere`"):
         ask(home_dir, key="m1")
     with pytest.raises(StoreError, match="there is no entry m2: search for it again"):
         ask(home_dir, key="m2")
-    assert ask(home_dir, key="m1", everywhere=True)[0] == "[brimline recall m1 of session g]"
-    assert ask(home_dir, key="m1", everywhere=True)[2] == "  > The otter plan."
+    assert ask(home_dir, key="m1", within=None)[0] == "[brimline recall m1 of session g]"
+    assert ask(home_dir, key="m1", within=None)[2] == "  > The otter plan."
 
 
 def test_a_session_is_named_by_eighty_characters_at_most(home_dir: str) -> None:
@@ -165,7 +167,7 @@ def test_a_session_is_named_by_eighty_characters_at_most(home_dir: str) -> None:
         entry = {"id": f"{number}", "text": "The otter plan.", "group": "g" * size}
         hits.open_or_make_memory(home_dir).add([entry])
 
-    named = [ask(home_dir, key=f"m{number}")[0] for number in (1, 2)]
+    named = [ask(home_dir, None, key=f"m{number}")[0] for number in (1, 2)]
 
     assert named[0] == f"[brimline recall m1 of session {'g' * 80}]"
     assert named[1].count("g") < named[0].count("g") + 1

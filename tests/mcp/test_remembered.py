@@ -13,6 +13,7 @@ from brimline.mcp import remembered
 from brimline.memory import hits, hot
 from brimline.search import vectors
 from brimline.search.turns import Hit
+from brimline.transcript.project import Project
 
 NOW = 1_800_000_000.0
 HIT = Hit("id", "The otter\nplan.", "0a1b2c3d-0000", NOW - 60, "user", "/p", 7, 0.0)
@@ -70,14 +71,14 @@ def test_what_teammates_said_is_kept_for_two_minutes(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(remembered, "_elsewhere", {})
     own, theirs, older = HIT, HIT._replace(number=8, author="mia"), HIT._replace(number=9)
     now = 1_000.0
-    remembered._elsewhere[9] = (older, now - 120.5)
-    remembered._elsewhere[10] = (older, now - 119.5)
+    remembered._elsewhere[9, False] = (older, now - 120.5)
+    remembered._elsewhere[10, False] = (older, now - 119.5)
 
     with monkeypatch.context() as standing:
         standing.setattr(time, "monotonic", lambda: now)
-        remembered._keep_team_hits_briefly_in_process([own, theirs])
+        remembered._keep_team_hits_briefly_in_process([own, theirs], everywhere=True)
 
-    assert remembered._elsewhere == {8: (theirs, now), 10: (older, now - 119.5)}
+    assert remembered._elsewhere == {(8, True): (theirs, now), (10, False): (older, now - 119.5)}
 
 
 @pytest.mark.parametrize("missing", ["name", "type", "description", "text"])
@@ -104,7 +105,7 @@ def test_eight_entries_are_shown(home_dir: str, number: int, shown: int) -> None
     """Below one line that says how to read one."""
     said(home_dir, number)
 
-    lines = remembered.search_as_text(home_dir, "/p", "otter plan", 9_999, everywhere=False)
+    lines = remembered.search_as_text(home_dir, "/p", "otter plan", 9_999, Project(("/p",)))
 
     head, *rows = lines.splitlines()
     assert head == (
@@ -118,13 +119,13 @@ def test_without_vectors_it_is_said_how_was_searched(
     home_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Other projects only on request; before anything was taken in nothing is made."""
-    assert remembered.search_as_text(home_dir, "/p", "otter", 999, everywhere=True) == ""
+    assert remembered.search_as_text(home_dir, "/p", "otter", 999, None) == ""
     monkeypatch.setattr(vectors, "load_table", lambda: None)
     said(home_dir, 1)
 
     here, elsewhere, everywhere = [
-        remembered.search_as_text(home_dir, place, "otter plan", 999, everywhere=wanted)
-        for place, wanted in (("/p", False), ("/q", False), ("/q", True))
+        remembered.search_as_text(home_dir, "/p", "otter plan", 999, within)
+        for within in (Project(("/p",)), Project(("/q",)), None)
     ]
 
     assert here.startswith("[brimline recall: said before, best first (by words alone); key=")
@@ -137,11 +138,11 @@ def test_what_a_teammate_said_can_be_read_for_two_minutes(
 ) -> None:
     """Wherever it was said."""
     theirs = HIT._replace(number=8, author="mia", project="elsewhere")
-    monkeypatch.setattr(remembered, "_elsewhere", {8: (theirs, 1_000.0)})
+    monkeypatch.setattr(remembered, "_elsewhere", {(8, False): (theirs, 1_000.0)})
     monkeypatch.setattr(time, "monotonic", lambda: 1_000.0 + age_s)
 
     if is_known:
-        told = remembered.entry_text(home_dir, "/p", 8, everywhere=False)
+        told = remembered.entry_text(home_dir, 8, Project(("/p",)))
         assert told.splitlines() == [
             "[brimline recall m8 of session 0a1b2c3d-0000]",
             "m8 (by mia, user, 1 min ago, session 0a1b2c3d):",
@@ -150,7 +151,7 @@ def test_what_a_teammate_said_can_be_read_for_two_minutes(
         ]
     else:
         with pytest.raises(StoreError, match="there is no entry m8: search for it again"):
-            remembered.entry_text(home_dir, "/p", 8, everywhere=False)
+            remembered.entry_text(home_dir, 8, Project(("/p",)))
 
 
 def test_a_topic_that_the_model_keeps_is_marked_as_its_own(project_dir: str) -> None:

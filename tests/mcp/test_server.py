@@ -10,6 +10,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.memory.worlds import SESSION, recorded
 
 from brimline import __version__
 from brimline.mcp import server, tools
@@ -44,7 +45,7 @@ def test_the_server_introduces_itself_and_its_tools(home_dir: str) -> None:
     assert hello["serverInfo"] == {"name": "brimline", "version": __version__}
     assert hello["instructions"] == tools.INSTRUCTIONS
     assert [tool["name"] for tool in listed] == [
-        *("recall", "remember", "context_status", "note", "context_budget")
+        *("recall", "recall_elsewhere", "remember", "context_status", "note", "context_budget")
     ]
     assert [tool["inputSchema"] for tool in listed] == [t["inputSchema"] for t in tools.TOOLS]
     told = "[brimline recall: no output of this project is stored yet]"
@@ -167,15 +168,23 @@ def test_the_clients_goodbye_ends_the_server_without_a_word(home_dir: str) -> No
     assert (code, err) == (-signal.SIGINT, b"")
 
 
-def test_the_server_works_in_the_project_that_the_client_names(
+def test_the_server_works_in_the_project_of_the_session_that_asks(
     home_dir: str, world: Path, project_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Wherever it was started; by key and by query."""
+    """Whatever a variable says, by key and by query; another's session gives nothing."""
     content = "one\nneedle 東京\n"
     key = put.put(home_dir, content.encode(), {"cwd": project_dir})
-    monkeypatch.setenv("CLAUDE_PROJECT_DIR", project_dir)
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(world))
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", SESSION)
+    recorded(project_dir).prompt("go")
 
     with Server(cwd=str(world / "home")) as server:
+        server.hello()
+        for asked in ({"query": "needle"}, {"key": key}):
+            told, failed = server.call("recall", **asked)
+            assert failed
+            assert told == f"the session began in {project_dir}, this server in {world / 'home'}"
+    with Server(cwd=project_dir) as server:
         server.hello()
         by_query = server.call("recall", query="needle")
         by_key = server.call("recall", key=key)

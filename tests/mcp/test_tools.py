@@ -114,7 +114,7 @@ def test_every_tool_answers_and_no_other(home_dir: str, project_dir: str) -> Non
     assert noted == "Noted. It comes back after every compaction of this session."
     assert (kept[:8], failed) == ("Kept in ", False)
     assert tools.answer("recall", {"query": "otter"})[0].startswith("[brimline recall: hits 1-1 of")
-    known = "recall, remember, context_status, note, context_budget"
+    known = "recall, recall_elsewhere, remember, context_status, note, context_budget"
     told = f"there is no tool {'x' * 40!r}: use one of {known}"
     assert tools.answer("x" * 41, {}) == (told, True)
 

@@ -10,7 +10,7 @@ import pytest
 
 from brimline.errors import StoreError
 from brimline.search import documents
-from brimline.search.documents import Document, Within
+from brimline.search.documents import Document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -163,19 +163,6 @@ def test_a_title_counts_twice_and_of_equals_the_newer_comes_first(base: sqlite3.
     assert refs(base, "otter", last, first) == ["title", "old"]
 
 
-def test_what_is_stored_elsewhere_too_counts_as_a_projects(base: sqlite3.Connection) -> None:
-    """By its name; what merely begins like the project does not."""
-    places = {"own": "/p", "below": "/p/q", "beside": "/p2", "shared": "/q", "none": ""}
-    documents.add_documents(base, [document(ref, project=place) for ref, place in places.items()])
-
-    within = documents.document_states_by_ref(base, "s", Within("/p/", ["shared", "missing"]))
-    found = documents.find_document_ids(base, "otter", "s", Within("/p"))
-
-    assert sorted(within) == ["below", "own", "shared"]
-    assert len(found) == 2
-    assert len(documents.document_states_by_ref(base, "s")) == 5
-
-
 @pytest.mark.parametrize(
     ("marked", "shown"),
     [
@@ -246,7 +233,6 @@ def test_some_numbers_say_that_a_file_is_damaged(code: int, is_damage: bool) -> 
 def test_what_is_no_unicode_becomes_visible() -> None:
     """What is no text stays as it is."""
     assert documents.storable_values(["a\ud800é", 3, None]) == ["a\\ud800é", 3, None]
-    assert documents.project_filter_values(Within("/a\ud800"))["project"] == "/a\\ud800"
 
 
 def test_documents_are_taken_in_and_out_together_or_not_at_all(base: sqlite3.Connection) -> None:

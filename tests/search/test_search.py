@@ -26,6 +26,7 @@ from brimline.search import documents, stored
 from brimline.state.forgotten import Asked
 from brimline.store import contents, layout, put, removal
 from brimline.store.retention import Limits, Pass, prune
+from brimline.transcript.project import Project, real_folder
 
 HERE = "/home/dev/my projéct"
 SEARCHES = """
@@ -59,7 +60,10 @@ def find(
     home_dir: str, query: str, project: str | None = HERE, *, until: float = math.inf
 ) -> stored.Found:
     """All hits of one place."""
-    return stored.find_outputs(home_dir, query, project, lambda n: contents.Span(1, n), until=until)
+    within = project and Project((real_folder(project),))
+    return stored.find_outputs(
+        home_dir, query, within or None, lambda n: contents.Span(1, n), until=until
+    )
 
 
 def keys(found: stored.Found) -> list[str]:

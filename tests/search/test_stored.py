@@ -13,6 +13,7 @@ from brimline.errors import StoreError
 from brimline.search import documents, stored
 from brimline.store import layout, put
 from brimline.store.contents import Span
+from brimline.transcript.project import is_within, real_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -96,13 +97,13 @@ def test_a_folder_is_a_projects_or_below_it_by_its_real_name(world: Path) -> Non
     (world / "link").symlink_to(project)
 
     inside = [
-        stored.is_within(cwd, os.path.realpath(project))
+        is_within(cwd, os.path.realpath(project))
         for cwd in (str(project), f"{project}/in", f"{world}/link/in", f"{project}2", "p", None)
     ]
 
     assert inside == [True, True, True, False, False, False]
-    assert stored.is_within("/anything", "/")
-    assert stored.real_folder("/a\0b") == ""
+    assert is_within("/anything", "/")
+    assert real_folder("/a\0b") == ""
 
 
 def test_without_a_store_nothing_is_found(home_dir: str) -> None:
@@ -125,21 +126,6 @@ def test_a_damaged_file_makes_room_for_the_next_generation(tmp_path: Path) -> No
     )
     assert [name for name in os.listdir(folder) if name.endswith("3")] == ["1-2.sqlite3"]
     assert documents.renewed == [f"{folder}/1-1.sqlite3"]
-
-
-@pytest.mark.parametrize(
-    ("within", "bounds"),
-    [
-        (documents.Within("/a/"), {"project": "/a", "below": "/a/", "above": "/a0", "also": "[]"}),
-        (documents.Within("/"), {"project": "/", "below": "/", "above": "0", "also": "[]"}),
-        (documents.EVERYWHERE, {"project": None, "below": None, "above": None, "also": "[]"}),
-    ],
-)
-def test_a_project_is_itself_and_what_is_below_it(
-    within: documents.Within, bounds: dict[str, Any]
-) -> None:
-    """Not what merely begins with its name."""
-    assert documents.project_filter_values(within) == bounds
 
 
 def test_what_was_used_last_is_taken_in_first(home_dir: str) -> None:

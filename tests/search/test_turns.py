@@ -9,9 +9,9 @@ import pytest
 
 from brimline import memory
 from brimline.errors import StoreError
-from brimline.search import documents, ranking, turns, vectors
-from brimline.search.documents import Within
+from brimline.search import ranking, turns, vectors
 from brimline.search.turns import Entry, Hit, Memory, Other
+from brimline.transcript.project import Project
 
 if TYPE_CHECKING:
     import sqlite3
@@ -232,7 +232,7 @@ def test_entries_of_a_project_are_those_in_it_and_below(store: Memory) -> None:
     """By words and by meaning."""
     places = {"a": "/p", "b": "/p/in", "c": "/p2", "d": ""}
     store.put_entries([Entry(name, "puppy", project=place) for name, place in places.items()])
-    search = functools.partial(store.search, within=documents.Within("/p"))
+    search = functools.partial(store.search, within=Project(("/p",)))
 
     assert [hit.id for hit in search("puppy")] == ["a", "b"]
     assert sorted(hit.id for hit in search("dog")) == ["a", "b"]
@@ -403,7 +403,7 @@ def test_a_search_gives_ten_hits_or_as_many_as_are_wanted(world: Path) -> None:
 
     assert len(store.search("otter")) == 10
     assert len(store.search("otter", 3)) == 3
-    assert len(store.search("otter", 99, Within("/p1"))) == 12
+    assert len(store.search("otter", 99, Project(("/p1",)))) == 12
     assert store.search("") == []
 
 

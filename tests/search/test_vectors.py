@@ -10,7 +10,6 @@ import pytest
 from tests.search.test_related import table_of
 
 from brimline.search import turns, vectors
-from brimline.search.documents import EVERYWHERE
 from brimline.search.ranking import Found
 from brimline.search.turns import Entry, Memory
 
@@ -148,8 +147,8 @@ def test_a_related_word_counts_four_tenths_of_one_that_was_asked_for(
     store.put_entries([Entry(name, text, "g") for name, text in said.items()])
 
     def scores(base: sqlite3.Connection) -> tuple[dict[int, Found], ...]:
-        asked = [turns._score_by_words(base, word, EVERYWHERE) for word in ("directory", "drawer")]
-        return *asked, turns._score_by_words_and_related(base, "directory", EVERYWHERE, table)
+        asked = [turns._score_by_words(base, word, None) for word in ("directory", "drawer")]
+        return *asked, turns._score_by_words_and_related(base, "directory", None, table)
 
     own, other, both = store.run_on_database(scores)
 

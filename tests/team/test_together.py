@@ -19,6 +19,7 @@ from tests.team.servers import Node
 
 from brimline.mcp import tools
 from brimline.team import together
+from brimline.transcript.project import project_of_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -216,7 +217,7 @@ def test_a_search_asks_the_server_and_goes_on_without_it(
     name_server(home_dir, f"qdrant+http://mia@{server.host}/team")
 
     def search() -> tuple[set[str], str]:
-        told = together.document(home_dir, project_dir, "otter", 5, everywhere=True)
+        told = together.document(home_dir, project_dir, "otter", 5, None)
         return {hit["text"] for hit in told["hits"]}, told["problem"]
 
     assert search() == ({"otter here", "otter there"}, "")
@@ -275,8 +276,8 @@ def test_an_answer_that_takes_too_long_is_told_and_the_rest_is_shown(
         port = silent.getsockname()[1]
         name_server(home_dir, f"qdrant+http://mia@127.0.0.1:{port}/team")
         everywhere, here = [
-            together.document(home_dir, project_dir, "otter", 5, everywhere=is_all)
-            for is_all in (True, False)
+            together.document(home_dir, project_dir, "otter", 5, within)
+            for within in (None, project_of_folder(project_dir))
         ]
         others = [one for one in threading.enumerate() if one is not threading.main_thread()]
         together._cached_server.cache_clear()

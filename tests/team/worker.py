@@ -14,7 +14,6 @@ import time
 from brimline.errors import TeamError
 from brimline.fast import paths
 from brimline.memory import hits
-from brimline.search.documents import EVERYWHERE
 from brimline.team import together
 
 _AT_ONCE = 5
@@ -51,7 +50,7 @@ def search(deadline_s: float) -> dict[str, object]:
     while time.monotonic() < until and not os.path.exists(f"{paths.data_dir()}/stop"):
         begun = time.monotonic()
         found, problem = together.search_both(
-            paths.data_dir(), os.getcwd(), memory, "which walrus is mentioned", 10, EVERYWHERE
+            paths.data_dir(), os.getcwd(), memory, "which walrus is mentioned", 10, None
         )
         times.append(time.monotonic() - begun)
         problems += [problem] if problem else []

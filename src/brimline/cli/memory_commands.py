@@ -17,8 +17,9 @@ from brimline import output
 from brimline.errors import BrimlineError, StateError, TeamError
 from brimline.fast import paths
 from brimline.memory import hits, overview
-from brimline.search import documents, stored, vectors
+from brimline.search import documents, vectors
 from brimline.team import together
+from brimline.transcript.project import is_within, project_of_caller, real_folder
 
 if TYPE_CHECKING:
     import sqlite3
@@ -44,7 +45,8 @@ def search_command(words: tuple[str, ...], everywhere: bool, limit: int, as_json
       brimline memory search --everywhere "retry budget" --limit 3
     """
     query = " ".join(words)
-    document = together.document(paths.data_dir(), os.getcwd(), query, limit, everywhere=everywhere)
+    within = None if everywhere else project_of_caller()
+    document = together.document(paths.data_dir(), os.getcwd(), query, limit, within)
     _print_note_if_search_was_renewed()
     if document["problem"]:
         output.print_note(f"from this machine alone: {document['problem']}")
@@ -316,8 +318,8 @@ def _choose_sessions(
         return Asked(tuple(older), before=moment)
     if not project or not project.strip():
         raise StateError("--project is empty: name a folder")
-    place = stored.real_folder(os.path.abspath(os.path.expanduser(project)))
-    inside = [name for name, kept in sessions.items() if stored.is_within(kept.project, place)]
+    place = real_folder(os.path.abspath(os.path.expanduser(project)))
+    inside = [name for name, kept in sessions.items() if is_within(kept.project, place)]
     return Asked(tuple(inside), project=place)
 
 

@@ -19,6 +19,7 @@ from brimline.search import found_outputs, stored
 from brimline.session import originals
 from brimline.settings import config
 from brimline.store import contents, layout, listing, pins, removal, retention
+from brimline.transcript import project
 
 if TYPE_CHECKING:
     from brimline.store.retention import Limits, Outcome
@@ -73,15 +74,41 @@ def get_command(key: str, lines: str | None, span: str | None, as_json: bool) ->
       brimline store get 3f2a9c01 > output.txt
       brimline store get 3f2a9c01 --lines -20:
     """
+    _print_content(key, lines, span, as_json=as_json, asks=project.running_session())
+
+
+@output.command("elsewhere")
+@_key_argument
+@click.option("--lines", metavar="A:B", help="Lines A to B, counted from 1.")
+@click.option("--bytes", "span", metavar="A:B", help="Bytes A up to B, counted from 0.")
+def elsewhere_command(key: str, lines: str | None, span: str | None, as_json: bool) -> None:
+    """Print what any project stored; Claude Code asks you first.
+
+    \b
+    Example:
+      brimline store elsewhere 3f2a9c01
+    """
+    _print_content(key, lines, span, as_json=as_json, asks=None)
+
+
+def _print_content(
+    key: str, lines: str | None, span: str | None, *, as_json: bool, asks: str | None
+) -> None:
+    """Print a part of what is stored; for a session of the client only what its project stored."""
     home_dir = _data_folder_of_readable_store()
     if lines is not None and span is not None:
         raise StoreError("--lines and --bytes exclude each other: give one of them")
+    if asks and key == contents.LAST:
+        key = contents.last_key_of_session(home_dir, asks)
     try:
         full_key = contents.resolve_key(home_dir, key)
     except StoreError:
         if not originals.put_back_into_store(home_dir, key):
             raise
         full_key = contents.resolve_key(home_dir, key)
+    if asks:
+        known = contents.read_sidecar(home_dir, full_key)
+        stored.refuse_other_projects(home_dir, project.project_of_caller(), full_key, known)
     part = _chosen_lines_or_bytes(contents.read_content(home_dir, full_key), lines, span)
     if as_json:
         known = contents.read_sidecar(home_dir, full_key)
@@ -133,7 +160,7 @@ def search_command(query: tuple[str, ...], everywhere: bool, limit: int, as_json
       brimline store search connection refused
       brimline store search '"exit code 137"' --everywhere
     """
-    words, where = " ".join(query), None if everywhere else os.getcwd()
+    words, where = " ".join(query), None if everywhere else project.project_of_caller()
     until = time.monotonic() + _SEARCH_S
     document = found_outputs.document(paths.data_dir(), words, where, limit, until)
     output.answer(document, found_outputs.text, as_json=as_json)

@@ -116,7 +116,7 @@ def session() -> None:
     """
 
 
-@_group_decorator("brimline.cli.store_commands", "list get search pin unpin prune forget")
+@_group_decorator("brimline.cli.store_commands", "list get elsewhere search pin unpin prune forget")
 def store() -> None:
     """Look into the store of outputs that were kept out of the context window.
 

@@ -272,7 +272,7 @@ class Dashboard:
         topics["texts"] = {topic.path: topic.text for topic in hot.read_topics(folder)}
         rows = []
         if query:
-            rows = together.document(self.home_dir, here, query, _HITS, everywhere=True)["hits"]
+            rows = together.document(self.home_dir, here, query, _HITS, None)["hits"]
         for hit in rows:
             hit["session"] = self._session_id_if_present(hit["group"])
         unread = hits.reading_progress_if_unfinished(self.home_dir)

@@ -1,18 +1,16 @@
-"""The tool `recall`: one stored output by its key, or what a query finds, said or stored.
+"""The tools `recall` and `recall_elsewhere`: one stored output by its key, or what a query finds.
 
-Outputs of other projects are shown only where the call says `everywhere`. The client shows an
-answer of up to 50,000 characters, and puts a longer one into a file; so content comes in pages.
+The first serves the project of the session that asks, whatever the arguments are. The client shows
+an answer of up to 50,000 characters, and puts a longer one into a file; so content comes in pages.
 """
 
 from __future__ import annotations
 
-import os
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import clock
 from brimline.errors import StoreError
-from brimline.fast import io, paths
 from brimline.foreign import flatten
 from brimline.mcp import remembered
 from brimline.output import utc_minute_text
@@ -24,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from brimline.search.documents import Hit
+    from brimline.transcript.project import Project
 
 BUDGET_S = 4.0
 _AROUND = " `'\"[]()"
@@ -56,11 +55,18 @@ class Asked(NamedTuple):
     key: str = ""
     query: str = ""
     lines: str = ""
-    everywhere: bool = False
 
 
-def answer(home_dir: str, project_dir: str, arguments: dict[str, Any]) -> str:
+def answer(
+    home_dir: str, project_dir: str, within: Project | None, arguments: dict[str, Any]
+) -> str:
     """The text for the model.
+
+    Args:
+        home_dir: the data folder.
+        project_dir: whose settings hold.
+        within: the project that is served; None: all are.
+        arguments: of the call.
 
     Raises:
         StoreError: the arguments are wrong, or what is asked for cannot be had.
@@ -68,17 +74,13 @@ def answer(home_dir: str, project_dir: str, arguments: dict[str, Any]) -> str:
     call = _parse_arguments(arguments)
     layout.refuse_newer_format(home_dir)
     if not call.key:
-        return _search_said_and_stored(home_dir, project_dir, call)
+        return _search_said_and_stored(home_dir, project_dir, within, call)
     if said := remembered.KEY.fullmatch(call.key.strip(_AROUND)):
-        number = int(said[1])
-        return remembered.entry_text(home_dir, project_dir, number, everywhere=call.everywhere)
+        return remembered.entry_text(home_dir, int(said[1]), within)
     key = _resolve_key(home_dir, call.key.strip(_AROUND).rstrip(".…"))
     meta = contents.read_sidecar(home_dir, key)
-    if not call.everywhere and not _is_output_of_project(home_dir, key, meta, project_dir):
-        raise StoreError(
-            f"{layout.shorten_key(key)} was not stored by a session of this project: add "
-            "everywhere=true if the user wants it all the same"
-        )
+    if within:
+        stored.refuse_other_projects(home_dir, within, key, meta)
     return _stored_output_text(home_dir, key, meta, call)
 
 
@@ -98,9 +100,8 @@ def _parse_arguments(arguments: dict[str, Any]) -> Asked:
 def _refuse_bad_argument(name: str, value: Any, unset: dict[str, Any]) -> None:
     if name not in unset:
         raise StoreError(f"recall takes {', '.join(unset)}, not {name[:40]!r}")
-    if type(value) is not type(unset[name]):
-        kind = "true or false" if name == "everywhere" else "a text"
-        raise StoreError(f"{name} must be {kind}")
+    if not isinstance(value, str):
+        raise StoreError(f"{name} must be a text")
 
 
 def _resolve_key(home_dir: str, text: str) -> str:
@@ -129,26 +130,11 @@ def _text_on_why_key_is_gone(home_dir: str, text: str) -> str | None:
     return f"{layout.shorten_key(whole)} {how}: {remedy}"
 
 
-def _is_output_of_project(home_dir: str, key: str, known: dict[str, Any], project_dir: str) -> bool:
-    """Whether an output was made in the project's folder, or stored by a session of it."""
-    project = stored.real_folder(project_dir)
-    if stored.is_within(known.get("cwd"), project):
-        return True
-    sessions = {known.get("session"), *contents.puts_by_key_and_session(home_dir).get(key, {})}
-    folders = {paths.project_transcripts_dir(folder) for folder in (project_dir, project)}
-    return any(
-        name == io.env("CLAUDE_CODE_SESSION_ID")
-        or any(os.path.exists(f"{f}/{paths.safe_session_id(name)}.jsonl") for f in folders)
-        for name in sessions
-        if name
-    )
-
-
 def _stored_output_text(home_dir: str, key: str, meta: dict[str, Any], call: Asked) -> str:
     data = contents.read_content(home_dir, key)
     name = _key_and_origin_text(key, meta)
     if stored.is_binary(data):
-        remedy = f"`brimline store get {layout.shorten_key(key)} > FILE` saves it"
+        remedy = f"for the user: `brimline store get {layout.shorten_key(key)} > FILE` saves it"
         return f"[brimline recall {name}: binary, {len(data):,} bytes, not shown; {remedy}]"
     lines = contents.byte_lines_without_breaks(data)
     if not lines:
@@ -193,16 +179,16 @@ def _matching_lines_text(name: str, lines: list[bytes], span: contents.Span, que
     return "\n".join([head, *shown])
 
 
-def _search_said_and_stored(home_dir: str, project_dir: str, asked: Asked) -> str:
+def _search_said_and_stored(
+    home_dir: str, project_dir: str, within: Project | None, asked: Asked
+) -> str:
     """What a query finds: what was said, and stored outputs."""
     said = ""
     if not asked.lines:  # those are for more of the outputs
-        wanted, room = asked.everywhere, SEARCH_ROOM // 2
-        said = remembered.search_as_text(
-            home_dir, project_dir, asked.query, room, everywhere=wanted
-        )
+        room = SEARCH_ROOM // 2
+        said = remembered.search_as_text(home_dir, project_dir, asked.query, room, within)
     try:
-        outputs = _search_outputs_as_text(home_dir, project_dir, asked, SEARCH_ROOM - len(said))
+        outputs = _search_outputs_as_text(home_dir, within, asked, SEARCH_ROOM - len(said))
     except StoreError as error:
         if not said:
             raise
@@ -210,7 +196,7 @@ def _search_said_and_stored(home_dir: str, project_dir: str, asked: Asked) -> st
     return f"{said}\n{outputs}" if said and "\n" in outputs else said or outputs
 
 
-def _search_outputs_as_text(home_dir: str, project_dir: str, asked: Asked, room: int) -> str:
+def _search_outputs_as_text(home_dir: str, within: Project | None, asked: Asked, room: int) -> str:
     """Stored outputs that a query finds, each with the lines that fit."""
 
     def choose_hits_to_show(count: int) -> contents.Span:
@@ -218,11 +204,10 @@ def _search_outputs_as_text(home_dir: str, project_dir: str, asked: Asked, room:
         return span._replace(last=min(span.last, span.first + _MOST_HITS - 1))
 
     until = time.monotonic() + BUDGET_S
-    project = None if asked.everywhere else project_dir
-    result = stored.find_outputs(home_dir, asked.query, project, choose_hits_to_show, until=until)
+    result = stored.find_outputs(home_dir, asked.query, within, choose_hits_to_show, until=until)
     words = repr(cut_middle(asked.query, _TOLD_CHARACTERS))
     if not result.states and not result.pending:
-        whose = "" if asked.everywhere else " of this project"
+        whose = " of this project" if within else ""
         return f"[brimline recall: no output{whose} is stored yet]"
     if not result.total:
         first = f"[brimline recall: none of {len(result.states):,} stored outputs holds {words}]"

@@ -12,7 +12,7 @@ import os
 import re
 import threading
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from brimline import clock
 from brimline.errors import BrimlineError, StoreError
@@ -22,8 +22,10 @@ from brimline.memory import deep, hot
 from brimline.memory.hits import open_or_make_memory, progress_text, reading_progress_if_unfinished
 from brimline.output import one_line
 from brimline.search import stored, turns, vectors
-from brimline.search.documents import EVERYWHERE, Within
 from brimline.team import together
+
+if TYPE_CHECKING:
+    from brimline.transcript.project import Project
 
 KEY = re.compile(r"m(\d{1,12})")
 WAIT_S = 1.0
@@ -33,16 +35,16 @@ _HIT_CHARACTERS = 320
 _ENTRY_CHARACTERS = 1_300
 _AGES = ((86_400, "d"), (3_600, "h"), (60, "min"))
 _intake = threading.Lock()
-# What was found on the team's server, by the number it was given, and when. Its author may forget
-# it, so that it is not kept for long.
-_elsewhere: dict[int, tuple[turns.Hit, float]] = {}
+# What was found on the team's server, by the number it was given and where it was looked for, and
+# when. Its author may forget it, so that it is not kept for long.
+_elsewhere: dict[tuple[int, bool], tuple[turns.Hit, float]] = {}
 _KEPT_S = 120.0
 
 
 def search_as_text(
-    home_dir: str, project_dir: str, query: str, room: int, *, everywhere: bool
+    home_dir: str, project_dir: str, query: str, room: int, within: Project | None
 ) -> str:
-    """What was said that fits, within some characters; empty where nothing does.
+    """What was said in a project, or in all, within some characters; empty where nothing fits.
 
     Raises:
         StoreError: the search cannot be used.
@@ -50,10 +52,9 @@ def search_as_text(
     index_new_sources(home_dir, project_dir)
     if not os.path.isdir(stored.search_folder(home_dir)) and not together.is_server_named(home_dir):
         return ""  # nothing was ever taken in
-    within = EVERYWHERE if everywhere else Within(stored.real_folder(project_dir))
     memory = _open_memory(home_dir)
     hits, problem = together.search_both(home_dir, project_dir, memory, query, _MOST_HITS, within)
-    _keep_team_hits_briefly_in_process(hits)
+    _keep_team_hits_briefly_in_process(hits, everywhere=within is None)
     rows = []
     for hit in hits:
         row = found_entry_line(hit)
@@ -69,16 +70,16 @@ def search_as_text(
     return "\n".join([*([head] if rows else []), *rows, *notes])
 
 
-def _keep_team_hits_briefly_in_process(hits: list[turns.Hit]) -> None:
+def _keep_team_hits_briefly_in_process(hits: list[turns.Hit], *, everywhere: bool) -> None:
     """Keep what the team's server gave for a while, and let go of what is older."""
     now = time.monotonic()
-    for number in [number for number, (_, at) in _elsewhere.items() if now > at + _KEPT_S]:
-        del _elsewhere[number]
-    _elsewhere.update({hit.number: (hit, now) for hit in hits if hit.author})
+    for old in [one for one, (_, at) in _elsewhere.items() if now > at + _KEPT_S]:
+        del _elsewhere[old]
+    _elsewhere.update({(hit.number, everywhere): (hit, now) for hit in hits if hit.author})
 
 
-def entry_text(home_dir: str, project_dir: str, number: int, *, everywhere: bool) -> str:
-    """One entry, with what stands before and after it.
+def entry_text(home_dir: str, number: int, within: Project | None) -> str:
+    """One entry of a project, or of any, with what stands before and after it.
 
     Raises:
         StoreError: there is none, or it is another project's.
@@ -86,18 +87,14 @@ def entry_text(home_dir: str, project_dir: str, number: int, *, everywhere: bool
     found = _open_memory(home_dir).run_on_database(
         lambda base: turns.entry_and_neighbours(base, number)
     )
-    other, at = _elsewhere.get(number, (None, 0.0))
-    if other and time.monotonic() < at + _KEPT_S:
-        found, everywhere = [other], True
+    other, at = _elsewhere.get((number, within is None), (None, 0.0))
+    is_shared = other is not None and time.monotonic() < at + _KEPT_S
+    found = [other] if other and is_shared else found
     own = next((hit for hit in found if hit.number == number), None)
     if own is None:
         raise StoreError(f"there is no entry m{number}: search for it again")
-    here = stored.real_folder(project_dir)
-    if not everywhere and own.project and not stored.is_within(own.project, here):
-        raise StoreError(
-            f"m{number} was not said in this project: add everywhere=true if the user wants it "
-            "all the same"
-        )
+    if within and not is_shared and not within.holds(own.project):
+        raise StoreError(f"m{number} was not said in this project: `recall_elsewhere` asks for it")
     head = f"[brimline recall m{number} of session {flatten(own.group, 80)}]"
     return "\n".join([head, *[quoted_entry_text(hit) for hit in found]])
 

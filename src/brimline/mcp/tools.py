@@ -9,13 +9,16 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from brimline.errors import BrimlineError, SessionError
 from brimline.fast import io, paths
 
-RECALL, REMEMBER, STATUS, NOTE = "recall", "remember", "context_status", "note"
-BUDGET = "context_budget"
+if TYPE_CHECKING:
+    from brimline.transcript.project import Project
+
+RECALL, ELSEWHERE, REMEMBER = "recall", "recall_elsewhere", "remember"
+STATUS, NOTE, BUDGET = "context_status", "note", "context_budget"
 # Shown at the start of every session, also where the client loads tools on demand.
 INSTRUCTIONS = (
     "Text that begins `[brimline stored ...: sha256:...]` is a preview: `recall` gets the rest."
@@ -46,12 +49,16 @@ TOOLS = [
             "key": _string_schema("sha256:... or m12"),
             "query": {"type": "string"},
             "lines": _string_schema("A:B or -20: (the last 20); with query: outputs A to B"),
-            "everywhere": {"type": "boolean", "description": "other projects too"},
         },
     ),
     _make_tool(
+        ELSEWHERE,
+        "`recall` in all projects.",
+        {name: {} for name in ("key", "query", "lines")},
+    ),
+    _make_tool(
         REMEMBER,
-        "Keep what later sessions must know; they see descriptions first.",
+        "Keep what later sessions must know.",
         {
             "name": {"type": "string"},
             "type": _string_schema("user|feedback|project|reference"),
@@ -60,7 +67,7 @@ TOOLS = [
         },
         required=["name", "type", "description", "text"],
     ),
-    _make_tool(STATUS, "How full the context window is, and what is left.", {}),
+    _make_tool(STATUS, "How full the context window is.", {}),
     # The call itself is the record: carry reads it in the transcript.
     _make_tool(
         NOTE,
@@ -70,8 +77,8 @@ TOOLS = [
     ),
     _make_tool(
         BUDGET,
-        "Plan what the context is to hold. Pinned items of safety_constraints and active_task "
-        "come back after every compaction.",
+        "Plan what the context holds. Pinned safety_constraints and active_task items survive "
+        "compactions.",
         {
             "operation": _string_schema(
                 "get|add|remove|pin|unpin|evict|enforce|estimate|alerts|log|list"
@@ -126,10 +133,11 @@ def send_waiting_entries_to_team() -> None:
 
 def _text_answered_by_tool(name: str, arguments: dict[str, Any]) -> str:
     home_dir = paths.data_dir()
-    if name == RECALL:
+    if name in (RECALL, ELSEWHERE):
         from brimline.mcp import recall
 
-        return recall.answer(home_dir, _project_dir(), arguments)
+        within = _project_of_session() if name == RECALL else None
+        return recall.answer(home_dir, _project_dir(), within, arguments)
     if name == REMEMBER:
         from brimline.mcp import remembered
 
@@ -156,6 +164,20 @@ def _check_note_and_confirm(arguments: dict[str, Any]) -> str:
     if len(text) > _LONGEST_NOTE:
         raise BrimlineError(f"a note has at most {_LONGEST_NOTE} characters: say it shorter")
     return "Noted. It comes back after every compaction of this session."
+
+
+def _project_of_session() -> Project:
+    """The project of the session that asks, where the client started this server for it.
+
+    Raises:
+        SessionError: the session's folder is not known, or two marks contradict each other.
+    """
+    from brimline.transcript import project
+
+    found, here = project.project_of_caller(), project.current_folder()
+    if not found.holds(here):
+        raise SessionError(f"the session began in {found.folders[0]}, this server in {here}")
+    return found
 
 
 def _project_dir() -> str:

@@ -24,6 +24,7 @@ from brimline.search import stored, turns, vectors
 from brimline.search.turns import STEP, Entry
 from brimline.state import forgotten
 from brimline.transcript import find, read, row, words
+from brimline.transcript.project import is_within, real_folder
 
 if TYPE_CHECKING:
     import sqlite3
@@ -285,7 +286,7 @@ class Refused:
             entry.at <= told.get("at", 0)
             and (
                 told.get("session") == session
-                or stored.is_within(entry.project, told.get("project") or "\0")
+                or is_within(entry.project, told.get("project") or "\0")
                 or entry.at < told.get("before", 0)
             )
             for told in self._forgotten
@@ -388,7 +389,7 @@ def _drop_entries_not_in_file(connection: sqlite3.Connection, path: str, refs: s
 def _new_session_entries(path: str, start: int, until: float) -> tuple[list[Entry], int, bool]:
     """What was said in a session since it was read last, where to read on, whether that is all."""
     made: list[Entry] = []
-    session, project = find.session_id_of(path), stored.real_folder(find.folder_it_began_in(path))
+    session, project = find.session_id_of(path), real_folder(find.folder_it_began_in(path))
     with read.open_transcript_file(path) as file:
         if start and os.pread(file.fileno(), 1, start - 1) != b"\n":
             start = 0  # it was rewritten
@@ -423,13 +424,13 @@ def _topic_entry(source: Source, project_dir: str) -> Entry:
     topic = hot.parse_topic(source.path, raw)
     title = ": ".join(filter(None, (topic.name, topic.description)))
     text = f"{title}\n{topic.text}".strip()
-    return Entry(source.path, text, source.path, source.changed, TOPIC, stored.real_folder(project))
+    return Entry(source.path, text, source.path, source.changed, TOPIC, real_folder(project))
 
 
 def _note_or_checkpoint_entries(home_dir: str, source: Source) -> Iterator[Entry]:
     session = os.path.basename(os.path.dirname(source.path))
     record = notes.merge_notes_into_ledger(home_dir, ledger.load(home_dir, session))
-    project = stored.real_folder(record.folder)
+    project = real_folder(record.folder)
     if source.kind == NOTE:
         for note in record.notes.values():
             at = clock.parse_utc(str(note["at"]))

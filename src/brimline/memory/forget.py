@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from brimline import clock
 from brimline.carry import fold, session_record
-from brimline.search import stored
 from brimline.state import forgotten
 from brimline.store import removal
 from brimline.transcript import find
+from brimline.transcript.project import real_folder
 
 if TYPE_CHECKING:
     from brimline.rooms import Traces
@@ -33,7 +33,7 @@ def sessions_with_kept_data(home_dir: str, traces: Traces) -> dict[str, Kept]:
 
     def merge_session(name: str, project: str, at: float) -> None:
         before = kept.get(name, Kept())
-        kept[name] = Kept(before.project or stored.real_folder(project), max(before.last_at, at))
+        kept[name] = Kept(before.project or real_folder(project), max(before.last_at, at))
 
     for known_to in traces("sessions"):
         for name, project, at in known_to(home_dir):

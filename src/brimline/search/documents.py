@@ -20,7 +20,7 @@ from brimline.errors import StoreError, reason
 from brimline.fast import io, json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     Answer = TypeVar("Answer")
 
@@ -89,14 +89,10 @@ _SCHEMA = """
     PRAGMA user_version = 3;
     COMMIT;
 """
-# Inside a folder is what continues its path after a slash, the character before `0`.
-IN_PROJECT = """
-    (:project IS NULL OR project = :project OR project >= :below AND project < :above)
-"""
-_WITHIN = f"({IN_PROJECT} OR ref IN (SELECT value FROM json_each(:also)))"  # noqa: S608
+_AMONG = "(:refs IS NULL OR ref IN (SELECT value FROM json_each(:refs)))"
 _FITTING = f"""
     SELECT documents.id FROM words JOIN documents ON documents.id = words.rowid
-    WHERE words MATCH :expression AND source = :source AND {_WITHIN}
+    WHERE words MATCH :expression AND source = :source AND {_AMONG}
     ORDER BY bm25(words, 2.0, 1.0), at DESC
 """  # noqa: S608 - nothing foreign is put in
 # The plus keeps SQLite from asking for the words anew for every id.
@@ -119,16 +115,6 @@ class Document(NamedTuple):
     title: str
     text: str
     state: str = ""
-
-
-class Within(NamedTuple):
-    """Which documents are meant: those of a project and below, and a few more by name."""
-
-    project: str | None
-    also: Sequence[str] = ()
-
-
-EVERYWHERE = Within(None)
 
 
 class Hit(NamedTuple):
@@ -219,21 +205,27 @@ def erase_documents(connection: sqlite3.Connection, source: str, refs: Iterable[
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
-def document_states_by_ref(
-    connection: sqlite3.Connection, source: str, within: Within = EVERYWHERE
-) -> dict[str, str]:
+def document_states_by_ref(connection: sqlite3.Connection, source: str) -> dict[str, str]:
     """The state of every document of a source, by its name."""
-    query = f"SELECT ref, state FROM documents WHERE source = :source AND {_WITHIN}"  # noqa: S608
-    return dict(
-        connection.execute(query, {"source": source} | project_filter_values(within)).fetchall()
-    )
+    query = "SELECT ref, state FROM documents WHERE source = ?"
+    return dict(connection.execute(query, (source,)).fetchall())
+
+
+def document_origins(connection: sqlite3.Connection, source: str) -> list[tuple[str, str, str]]:
+    """Name, project and session of every document of a source."""
+    query = "SELECT ref, project, session FROM documents WHERE source = ?"
+    return connection.execute(query, (source,)).fetchall()
 
 
 def find_document_ids(
-    connection: sqlite3.Connection, expression: str, source: str, within: Within = EVERYWHERE
+    connection: sqlite3.Connection,
+    expression: str,
+    source: str,
+    refs: Collection[str] | None = None,
 ) -> list[int]:
-    """The ids of the documents that an expression of FTS5 fits, the best first."""
-    values = {"expression": expression, "source": source} | project_filter_values(within)
+    """The ids of the documents, of some or of all, that an expression of FTS5 fits, best first."""
+    among = None if refs is None else json.dumps(list(refs))
+    values = {"expression": expression, "source": source, "refs": among}
     return [row[0] for row in connection.execute(_FITTING, values)] if expression else []
 
 
@@ -305,15 +297,6 @@ def _sqlite_error_code(error: Exception) -> int:
     if isinstance(error, UnicodeDecodeError) or str(error).startswith(_SIGNS_OF_DAMAGE):
         return sqlite3.SQLITE_CORRUPT
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
-
-
-def project_filter_values(within: Within) -> dict[str, str | None]:
-    """The values that `IN_PROJECT` asks for."""
-    if within.project is None:
-        return {"project": None, "below": None, "above": None, "also": "[]"}
-    place = encodable_text(within.project).rstrip(os.sep)
-    also = json.dumps(within.also)
-    return {"project": place or os.sep, "below": place + "/", "above": place + "0", "also": also}
 
 
 def storable_values(fields: Iterable[Any]) -> list[Any]:

@@ -11,19 +11,20 @@ from brimline.store.contents import Span
 
 if TYPE_CHECKING:
     from brimline.search.documents import Hit
+    from brimline.transcript.project import Project
 
 _LINES_PER_HIT, _HIT_CHARACTERS = 5, 200
 
 
 def document(
-    home_dir: str, query: str, project_dir: str | None, limit: int, until: float
+    home_dir: str, query: str, project: Project | None, limit: int, until: float
 ) -> dict[str, Any]:
     """The outputs that a query finds, the best first, each with the lines that fit.
 
     Args:
         home_dir: the data folder.
         query: the words.
-        project_dir: where to look; None for all projects.
+        project: where to look; None for all projects.
         limit: how many outputs to show.
         until: when to stop taking in what is new, in seconds of `time.monotonic`.
 
@@ -32,7 +33,7 @@ def document(
     """
     layout.refuse_newer_format(home_dir)
     result = stored.find_outputs(
-        home_dir, query, project_dir, lambda count: Span(1, min(limit, count)), until=until
+        home_dir, query, project, lambda count: Span(1, min(limit, count)), until=until
     )
     terms = stored.parse_terms(query)
     return {

@@ -12,17 +12,20 @@ import os
 import re
 import time
 import unicodedata
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.errors import StoreError
 from brimline.search import documents
-from brimline.search.documents import Document, Within
+from brimline.search.documents import Document
 from brimline.store import contents, layout
 from brimline.store.contents import Span
+from brimline.transcript.project import folder_of_session, real_folder
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterable, Sequence
+
+    from brimline.transcript.project import Project
 
 SOURCE = "output"
 HEAD_BYTES = 200_000
@@ -43,6 +46,47 @@ _BATCH_CHARACTERS = 1_000_000
 _DROPPED_AT_ONCE = 500
 
 
+class Owned:
+    """Tells which outputs a project's sessions stored."""
+
+    def __init__(self, home_dir: str, project: Project) -> None:
+        self._project, self._folders = project, dict[str, str | None]()
+        self._puts: dict[str, list[tuple[object, object]]] = {}
+        for line in contents.read_store_events(home_dir):
+            if line.get("event") == "put":
+                origin = line.get("session"), line.get("cwd")
+                self._puts.setdefault(str(line.get("key")), []).append(origin)
+
+    def holds(self, key: str, cwd: object, session: object) -> bool:
+        """Whether an output is the project's, by where and by whom it was first stored, or later.
+
+        What a session stored is its project's wherever it had changed to; without a session's
+        file, the folder in which the output was made has to do.
+        """
+        return any(self._is_own(*put) for put in ((session, cwd), *self._puts.get(key, ())))
+
+    def _is_own(self, session: object, cwd: object) -> bool:
+        name = session if isinstance(session, str) else ""
+        if name and name == self._project.session:
+            return True
+        if name and name not in self._folders:
+            self._folders[name] = folder_of_session(name)
+        return self._project.holds(self._folders.get(name) or cwd)
+
+
+def refuse_other_projects(home_dir: str, project: Project, key: str, meta: dict[str, Any]) -> None:
+    """Keep an output from whoever asks for a project's own.
+
+    Raises:
+        StoreError: no session of the project stored it.
+    """
+    if not Owned(home_dir, project).holds(key, meta.get("cwd"), meta.get("session")):
+        raise StoreError(
+            f"{layout.shorten_key(key)} was not stored by a session of this project: "
+            "`recall_elsewhere` asks for it"
+        )
+
+
 class Found(NamedTuple):
     """What a search found, and what it could not look into."""
 
@@ -60,15 +104,14 @@ def search_folder(home_dir: str) -> str:
 
 
 def find_outputs(
-    home_dir: str, query: str, project_dir: str | None, pick: Callable[[int], Span], *, until: float
+    home_dir: str, query: str, project: Project | None, pick: Callable[[int], Span], *, until: float
 ) -> Found:
     """The stored outputs that hold the words of a query: all of them, else some, the best first.
 
     Args:
         home_dir: the data folder.
         query: words and quoted phrases; neither case nor accents matter.
-        project_dir: the project whose outputs are searched, those of folders below it included;
-            None for all.
+        project: whose outputs are searched; None for all.
         pick: which hits to return, by how many there are.
         until: on the monotonic clock, when to stop taking new outputs in.
 
@@ -78,22 +121,24 @@ def find_outputs(
     wanted = parse_terms(query)
     if not os.path.isdir(layout.store_folder(home_dir)):
         return Found()
-    within = documents.EVERYWHERE
-    if project_dir is not None:
-        project = real_folder(project_dir)
-        within = Within(project, _digests_also_stored_in_project(home_dir, project))
 
     def search_index(connection: sqlite3.Connection) -> Found:
         pending = _index_and_count_left_over(connection, home_dir, until)
-        states = list(documents.document_states_by_ref(connection, SOURCE, within).values())
+        states = documents.document_states_by_ref(connection, SOURCE)
+        if project is not None:
+            owned = Owned(home_dir, project)
+            origins = documents.document_origins(connection, SOURCE)
+            own = [one for one, *at in origins if owned.holds(layout.PREFIX + one, *at)]
+            states = {digest: states[digest] for digest in own if digest in states}
+        seen = list(states.values())
         for joined_by in ("AND", "OR"):
             asked = fts_terms_joined_by(wanted, joined_by)
-            ids = documents.find_document_ids(connection, asked, SOURCE, within)
+            ids = documents.find_document_ids(connection, asked, SOURCE, states)
             if ids:
                 span = pick(len(ids))
                 hits = documents.read_hits(connection, asked, ids[span.first - 1 : span.last])
-                return Found(len(ids), hits, span, joined_by == "AND", states, pending)
-        return Found(states=states, pending=pending)
+                return Found(len(ids), hits, span, joined_by == "AND", seen, pending)
+        return Found(states=seen, pending=pending)
 
     return documents.run_on_database(search_folder(home_dir), search_index)
 
@@ -207,28 +252,6 @@ def forget(home_dir: str, keys: Iterable[str]) -> None:
     if digests and os.path.isdir(place):
         erase = functools.partial(documents.erase_documents, source=SOURCE, refs=digests)
         documents.run_on_database(place, erase, in_memory=False)
-
-
-def real_folder(cwd: object) -> str:
-    """A folder by its one real name; empty where it is none."""
-    try:
-        return os.path.realpath(cwd) if isinstance(cwd, str) and os.path.isabs(cwd) else ""
-    except (OSError, ValueError):  # no path of this system
-        return ""
-
-
-def is_within(cwd: object, project: str) -> bool:
-    """Whether a folder is a project's, or below it."""
-    folder = real_folder(cwd)
-    return bool(folder) and (folder + "/").startswith(project.rstrip("/") + "/")
-
-
-def _digests_also_stored_in_project(home_dir: str, project: str) -> list[str]:
-    """What another project had stored before this one did, by digest."""
-    told = [line for line in contents.read_store_events(home_dir) if line.get("cwd")]
-    inside = {cwd for cwd in {str(line["cwd"]) for line in told} if is_within(cwd, project)}
-    keys = {str(line.get("key")) for line in told if line["cwd"] in inside}
-    return [key.removeprefix(layout.PREFIX) for key in keys]
 
 
 def _index_and_count_left_over(connection: sqlite3.Connection, home_dir: str, until: float) -> int:

@@ -8,6 +8,7 @@ so that numpy can scan all of them at once; the entry before lends its vector to
 from __future__ import annotations
 
 import functools
+import json
 import re
 import unicodedata
 import zlib
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from brimline.search.documents import Within
     from brimline.search.vectors import Table
+    from brimline.transcript.project import Project
 
     Answer = TypeVar("Answer")
     Others = Callable[[], Sequence["Other"]]
@@ -55,7 +56,11 @@ _DELETE = (
     "DELETE FROM entries WHERE id = ?",
     "UPDATE entries SET before_id = NULL, before = '', has_vector = 0 WHERE before_id = ?",
 )
-_WITHIN = f"AND +rowid IN (SELECT id FROM entries WHERE {documents.IN_PROJECT})"  # noqa: S608
+_WITHIN = """
+    AND +rowid IN (
+        SELECT id FROM entries WHERE project IN (SELECT value FROM json_each(:projects))
+    )
+"""
 
 
 class Entry(NamedTuple):
@@ -160,7 +165,7 @@ class Memory:
         self,
         query: str,
         limit: int = 10,
-        within: Within = documents.EVERYWHERE,
+        within: Project | None = None,
         others: Others = tuple,
         *,
         may_be_none: bool = False,
@@ -170,7 +175,7 @@ class Memory:
         Args:
             query: words, or a question.
             limit: how many at most.
-            within: the project that is meant.
+            within: the project that is meant; None for all.
             others: entries from elsewhere, asked for when those of here are found.
             may_be_none: leave out what is about something else, even if nothing is left, and all
                 but the best part of a text that was taken in by parts (`id#2`).
@@ -199,7 +204,7 @@ class Memory:
         return documents.run_on_database(self.folder, work, in_memory=False, derived=self._derived)
 
     def _find_candidates(
-        self, connection: sqlite3.Connection, query: str, within: Within, others: Others
+        self, connection: sqlite3.Connection, query: str, within: Project | None, others: Others
     ) -> _Candidates:
         """All that may be meant, by words and by meaning, here and elsewhere."""
         matches = self._word_and_meaning_scores(connection, query, within)
@@ -218,7 +223,7 @@ class Memory:
         return _Candidates(refs, texts, elsewhere, ranking.fuse_scores(fits, previous))
 
     def _word_and_meaning_scores(
-        self, connection: sqlite3.Connection, query: str, within: Within
+        self, connection: sqlite3.Connection, query: str, within: Project | None
     ) -> dict[int, ranking.Found]:
         """What holds words of the query, or is near it; and how near all of that is."""
         table = vectors.load_table()
@@ -231,7 +236,7 @@ class Memory:
         return found
 
     def _vectors_and_wanted_projects(
-        self, connection: sqlite3.Connection, table: Table, within: Within
+        self, connection: sqlite3.Connection, table: Table, within: Project | None
     ) -> Any:
         """All vectors, read again where they have changed, and which of them are meant."""
         key = (_read_fact(connection, "changes"), _read_fact(connection, "table"))
@@ -241,11 +246,7 @@ class Memory:
             rows = connection.execute("SELECT block, records FROM vectors") if size else ()
             self._scanned = (key, ranking.Vectors(rows, last, _BLOCK, (size or 0) // _BLOCK))
         scanned: ranking.Vectors = self._scanned[1]
-        if within.project is None:
-            return scanned, None
-        statement = f"SELECT number FROM projects WHERE {documents.IN_PROJECT}"  # noqa: S608
-        bounds = documents.project_filter_values(within)
-        return scanned, [row[0] for row in connection.execute(statement, bounds)]
+        return scanned, None if within is None else list(_numbers_by_project(connection, within))
 
 
 def _others_by_negative_number(others: Sequence[Other], here: set[str]) -> dict[int, Other]:
@@ -404,7 +405,7 @@ def _write_vector_records(connection: sqlite3.Connection, ids: Sequence[int], ma
 
 
 def _score_by_words_and_related(
-    connection: sqlite3.Connection, query: str, within: Within, table: Table | None
+    connection: sqlite3.Connection, query: str, within: Project | None, table: Table | None
 ) -> dict[int, ranking.Found]:
     """What holds words of the query, or words that mean nearly the same."""
     found = _score_by_words(connection, query, within)
@@ -418,15 +419,23 @@ def _score_by_words_and_related(
 
 
 def _score_by_words(
-    connection: sqlite3.Connection, query: str, within: Within
+    connection: sqlite3.Connection, query: str, within: Project | None
 ) -> dict[int, ranking.Found]:
     asked = fts_expression_of_any_word(query)
     if not asked:
         return {}
-    sql = _BY_WORDS.format("" if within.project is None else _WITHIN)
-    values = documents.project_filter_values(within) | {"expression": asked, "limit": CANDIDATES}
+    sql = _BY_WORDS.format("" if within is None else _WITHIN)
+    values: dict[str, Any] = {"expression": asked, "limit": CANDIDATES}
+    if within is not None:
+        values["projects"] = json.dumps(list(_numbers_by_project(connection, within).values()))
     rows = connection.execute(sql, values).fetchall()
     return {key: ranking.Found(words=own, pair=pair) for key, own, pair in rows}
+
+
+def _numbers_by_project(connection: sqlite3.Connection, within: Project) -> dict[int, str]:
+    """The folders with entries that are the project's, by their numbers."""
+    known = connection.execute("SELECT number, project FROM projects").fetchall()
+    return {number: folder for number, folder in known if within.holds(folder)}
 
 
 def _read_hits(

@@ -16,6 +16,7 @@ RECALL_RULES = ("Bash(brimline store get:*)", "mcp__brimline__recall")
 # A project's settings come with the repository: what is larger or more says nothing.
 _MOST_BYTES = 2 << 20
 _MOST_MODELS = 100
+_MOST_WORKTREES = 200
 # The client's own notes of all projects are the user's.
 _MOST_STATE_BYTES = 64 << 20
 _TRUSTED = "hasTrustDialogAccepted"
@@ -104,21 +105,37 @@ def main_worktree(project_dir: str) -> str:
     return project_dir
 
 
+def worktrees(top: str) -> list[str]:
+    """All worktrees of the repository that has one at a folder, as far as they and it agree."""
+    main = main_worktree(top)
+    noted = [f"{main}/.git/worktrees/{name}" for name in io.list_names(f"{main}/.git/worktrees")]
+    places = [_path_in_git_file(f"{folder}/gitdir", folder) for folder in noted[:_MOST_WORKTREES]]
+    linked = [place.removesuffix("/.git") for place in places if place]
+    return [main, *[place for place in linked if _main_worktree_of_linked(place) == main]]
+
+
+def _path_in_git_file(path: str, folder: str) -> str | None:
+    """The path that one of git's small files holds; None where it cannot be read."""
+    try:
+        told = io.read_file(path, _MOST_BYTES).decode("utf-8", "replace")
+    except (OSError, ValueError):
+        return None
+    return paths.normalised_path(told.removeprefix("gitdir:").strip(), folder)
+
+
 def _main_worktree_of_linked(place: str) -> str | None:
     """The one that a folder's `.git` file names, if that knows of the folder: anybody can name it.
 
     A main worktree has a folder there, and a submodule has none.
     """
+    linked = _path_in_git_file(f"{place}/.git", place) or ""
+    main, mark, _ = linked.partition("/.git/worktrees/")
+    back = _path_in_git_file(f"{linked}/gitdir", linked) if mark else None
+    if back is None:
+        return None
     try:
-        told = io.read_file(f"{place}/.git", _MOST_BYTES).decode("utf-8", "replace")
-        linked = paths.normalised_path(told.removeprefix("gitdir:").strip(), place)
-        main, mark, _ = linked.partition("/.git/worktrees/")
-        if not mark:
-            return None
-        back = io.read_file(f"{linked}/gitdir", _MOST_BYTES).decode("utf-8", "replace").strip()
-        registered = Path(paths.normalised_path(back, linked).removesuffix("/.git")).resolve()
-        return main if registered == Path(place).resolve() else None
-    except (OSError, ValueError):
+        return main if Path(back.removesuffix("/.git")).resolve() == Path(place).resolve() else None
+    except (OSError, ValueError, RuntimeError):
         return None
 
 

@@ -129,11 +129,13 @@ def _answer_recall(turn: Turn, arguments: str, _watch: Watch) -> str:
     if hits.is_entry_key(arguments):
         return hits.neighbourhood_text(hits.entry_with_neighbours(turn.home, arguments))
     from brimline.team import together
+    from brimline.transcript import find, project
 
-    place = turn.event.cwd or os.getcwd()
+    place = find.folder_it_began_in(turn.event.transcript) or turn.event.cwd or os.getcwd()
+    within = project.project_of_folder(place)._replace(session=turn.state.session_id)
     until = time.monotonic() + TIMEOUT_S
-    said = together.document(turn.home, place, arguments, _MEMORY_HITS, everywhere=False)
-    stored = found_outputs.document(turn.home, arguments, place, _OUTPUT_HITS, until)
+    said = together.document(turn.home, place, arguments, _MEMORY_HITS, within)
+    stored = found_outputs.document(turn.home, arguments, within, _OUTPUT_HITS, until)
     parts = [hits.text(said)] if said["hits"] else []
     parts += [found_outputs.text(stored)] if stored["outputs"] else []
     if not parts:

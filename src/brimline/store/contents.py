@@ -124,6 +124,19 @@ def last_key(home_dir: str) -> str:
     return text
 
 
+def last_key_of_session(home_dir: str, session: str) -> str:
+    """The key that a session stored last.
+
+    Raises:
+        StoreError: it has stored nothing.
+    """
+    told = [line for line in read_store_events(home_dir) if line.get("session") == session]
+    puts = [line["key"] for line in told if line.get("event") == "put"]
+    if not puts:
+        raise StoreError("this session has stored nothing yet")
+    return str(puts[-1])
+
+
 def read_sidecar(home_dir: str, key: str) -> dict[str, Any]:
     """What is known about a blob; empty where the sidecar is lost or damaged."""
     path = layout.stored_path(home_dir, layout.digest_of_key(key), "json")

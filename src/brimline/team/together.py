@@ -11,11 +11,11 @@ from brimline.errors import BrimlineError, TeamError
 from brimline.fast import io, paths
 
 if TYPE_CHECKING:
-    from brimline.search.documents import Within
     from brimline.search.turns import Hit, Memory, Other
     from brimline.team.place import Place
     from brimline.team.qdrant import Server
     from brimline.team.queue import Queue
+    from brimline.transcript.project import Project
 
 WAIT_S = 0.3
 # An answer that comes too late leaves a connection for the next question.
@@ -48,7 +48,7 @@ def open_queue(home_dir: str, project_dir: str) -> Queue | None:
 
 
 def search_both(
-    home_dir: str, project_dir: str, memory: Memory, query: str, limit: int, within: Within
+    home_dir: str, project_dir: str, memory: Memory, query: str, limit: int, within: Project | None
 ) -> tuple[list[Hit], str]:
     """The entries of both that fit a query, and why the server's are missing, if they are.
 
@@ -66,7 +66,7 @@ def search_both(
 
 
 def document(
-    home_dir: str, project_dir: str, query: str, limit: int, *, everywhere: bool
+    home_dir: str, project_dir: str, query: str, limit: int, within: Project | None
 ) -> dict[str, Any]:
     """What a search finds, here and on the team's server, for those who show it.
 
@@ -74,10 +74,7 @@ def document(
         StoreError: the search here cannot be used.
     """
     from brimline.memory import hits
-    from brimline.search import stored
-    from brimline.search.documents import EVERYWHERE, Within
 
-    within = EVERYWHERE if everywhere else Within(stored.real_folder(project_dir))
     memory = hits.open_or_make_memory(home_dir)
     found, problem = search_both(home_dir, project_dir, memory, query, limit, within)
     return hits.document(found, query, home_dir) | {"problem": problem}
@@ -86,12 +83,12 @@ def document(
 class _Question:
     """One that is asked beside the search here."""
 
-    def __init__(self, queue: Queue, query: str, within: Within) -> None:
+    def __init__(self, queue: Queue, query: str, within: Project | None) -> None:
         from brimline.team import points
 
         self.problem, self._server, self._query = "", _cached_server(queue.place), query
         self._found: list[Other] | BrimlineError | None = None
-        self._project = None if within.project is None else queue.project_label(within.project)
+        self._project = queue.project_label(within.folders[0]) if within else None
         asked = points.make_searches(query, points.load_vector_table(), queue.home, self._project)
         self._asked = {"searches": asked}
         self._until = time.monotonic() + WAIT_S
