@@ -30,6 +30,10 @@ HELP: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 _WIDTH = 80
 _LEAST_WIDTH = 40
 _GAP, _LEAST_CELL = "  ", 8
+_NOBODY_TO_ASK = (
+    "this changes or deletes files: add --yes where there is no terminal to ask; nothing was "
+    "changed"
+)
 _KILO = 1_000
 _MINUTE_S = 60
 _MINUTE_CHARACTERS = len("2026-01-08T15:49")
@@ -381,20 +385,17 @@ def _columns_of_text(text: str) -> int:
     )
 
 
-def require_consent(question: str, *, yes: bool) -> None:
+def require_consent(question: str, *, yes: bool = False, alone: str = _NOBODY_TO_ASK) -> None:
     """Let a person decide; a no ends the command.
 
     Raises:
-        BrimlineError: there is nobody to ask, and `--yes` was not given.
+        BrimlineError: there is nobody to ask, and `--yes` was not given; it says what `alone` does.
         click.Abort: the answer is no.
     """
     if yes:
         return
     if not sys.stdin or not sys.stdin.isatty():
-        raise BrimlineError(
-            "this changes or deletes files: add --yes where there is no terminal to ask; nothing "
-            "was changed"
-        )
+        raise BrimlineError(alone)
     import click
 
     click.confirm(without_control_characters(question), abort=True, err=True)

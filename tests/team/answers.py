@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from brimline.errors import TeamError
 from brimline.fast import paths
 from brimline.memory import hits
 from brimline.search.turns import Entry
-from brimline.team import place, points
+from brimline.team import confirmation, place, points
 from brimline.team.queue import Queue
 
 if TYPE_CHECKING:
@@ -55,7 +57,9 @@ def states(home_dir: str) -> dict[str, str]:
 
 
 def name_server(home_dir: str, url: str) -> None:
-    """Have the user's settings name it."""
+    """Have the user's settings name it, as one that was confirmed."""
     path = Path(paths.user_config(home_dir))
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f'[memory]\nurl = "{url}"\n')
+    with contextlib.suppress(TeamError):
+        confirmation.keep(home_dir, place.parse_place(url))

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from tests.memory.worlds import recorded
 
+from brimline.fast import paths
+from brimline.team import confirmation, place
 from brimline.testing import text_block
 
 if TYPE_CHECKING:
@@ -38,9 +40,10 @@ class Homes:
         return str(project)
 
     def join(self, name: str, url: str) -> str:
-        """Be that person, and name the team's server."""
+        """Be that person, and name the team's server as one that was confirmed."""
         project = self.enter(name)
         assert self("config", "set", "memory.url", url).code == 0
+        confirmation.keep(paths.data_dir(), place.parse_place(url))
         return project
 
     def say(self, name: str, *said: str) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.team.answers import name_server
 from tests.team.servers import Cluster
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def _start(cluster: Cluster, folder: Path, *arguments: str) -> _Worker:
     home = folder / f"home-{number}"
     home.mkdir()
     url = cluster.url(COLLECTION)
-    (home / "config.toml").write_text(f'[memory]\nurl = "{url}"\n', encoding="utf-8")
+    name_server(str(home), url)
     process = subprocess.Popen(
         [sys.executable, str(_WORKER), *arguments],
         env=dict(os.environ) | {"BRIMLINE_HOME": str(home)},

@@ -132,22 +132,33 @@ def test_a_server_without_tls_is_told(anna: Homes, node: Node, collection: str) 
 
 
 def test_a_certificate_that_nobody_vouches_for_is_refused(
-    anna: Homes, tmp_path: Path, collection: str
+    anna: Homes, tmp_path: Path, collection: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The key is not sent before that is settled."""
+    """The key is not sent before that is settled: by the address, as projects set variables."""
     if not shutil.which("openssl"):
         pytest.skip("openssl is not there to make a certificate")
     names = ("-keyout", tmp_path / "key.pem", "-out", tmp_path / "certificate.pem")
     made = ("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost")
-    subprocess.run(["openssl", *made, *names], check=True, capture_output=True, timeout=60)
+    named = ("-addext", "subjectAltName=IP:127.0.0.1")
+    subprocess.run(["openssl", *made, *named, *names], check=True, capture_output=True, timeout=60)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(tmp_path / "certificate.pem", tmp_path / "key.pem")
     server = HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
     server.socket = context.wrap_socket(server.socket, server_side=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
-        anna.join("anna", f"qdrant+https://127.0.0.1:{server.server_port}/{collection}")
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "certificate.pem"))
+        monkeypatch.setenv("SSLKEYLOGFILE", str(tmp_path / "keys"))
+        url = f"qdrant+https://127.0.0.1:{server.server_port}/{collection}"
+        anna.join("anna", url)
         assert all("is not trusted" in text for text in complaints(anna))
+        for name, problem in (
+            ("certificate.pem", "says 501"),
+            ("key.pem", "holds no certificates"),
+        ):
+            anna.join("anna", f"{url}?authority={tmp_path / name}")
+            assert problem in anna("memory", "sync").err
+        assert not (tmp_path / "keys").exists()
     finally:
         server.shutdown()
         server.server_close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
 import ssl
 from typing import TYPE_CHECKING, Any
@@ -149,7 +150,7 @@ def test_a_change_is_done_when_the_server_says_so(
         (httpx2.ReadTimeout("x"), "a did not answer in time"),
         (
             httpx2.ConnectError("[SSL: CERTIFICATE_VERIFY_FAILED]"),
-            "the certificate of a is not trusted: does SSL_CERT_FILE name its issuer's?",
+            "the certificate of a is not trusted: add ?authority=/file of its issuer",
         ),
         (httpx2.ConnectError("[SSL: WRONG]"), "a does not speak TLS: is it qdrant+http?"),
         (httpx2.ConnectError("refused"), "a cannot be reached (ConnectError)"),
@@ -172,7 +173,9 @@ def test_an_answer_of_another_shape_is_one_sentence(error: type[Exception]) -> N
 
 def test_nothing_but_the_server_sees_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
     """No proxy, no other address; each of several nodes has its share of the time."""
-    monkeypatch.setenv("https_proxy", "http://p.example:1")
+    rerouting = ("LOCALDOMAIN", "RES_OPTIONS", "HOSTALIASES", "SSL_CERT_DIR")
+    for name in ("https_proxy", *rerouting):
+        monkeypatch.setenv(name, "http://p.example:1")
     monkeypatch.setenv("BRIMLINE_QDRANT_API_KEY", "k")
     where = place.parse_place("qdrant+http://mia@127.0.0.1:1,127.0.0.1:2/team")
     with contextlib.closing(qdrant.Server(where, 8.0, 3.0)) as server:
@@ -182,6 +185,7 @@ def test_nothing_but_the_server_sees_the_key(monkeypatch: pytest.MonkeyPatch) ->
         assert client.headers["accept-encoding"] == "identity"
         assert client.timeout.read == 8.0
         assert server._share_s == 1.5
+    assert not os.environ.keys() & {*rerouting}
     monkeypatch.delenv("BRIMLINE_QDRANT_API_KEY")
     with contextlib.closing(qdrant.Server(where, 2.0)) as server:
         assert "api-key" not in server._client.headers

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from brimline.memory.hot import Topic
     from brimline.state.forgotten import Asked
+    from brimline.team.place import Place
 
 _name = click.argument("name", metavar="NAME")
 
@@ -214,7 +215,8 @@ def index_command(rebuild: bool, as_json: bool) -> None:
 def sync_command(rebuild: bool, as_json: bool) -> None:
     """Send what is new to the team's server. What is gone here is deleted there.
 
-    The MCP server does the same every few minutes. What fails stays in the queue.
+    The first time, and for every other address, it shows on a terminal what goes where, and asks.
+    After that the MCP server does the same every few minutes. What fails stays in the queue.
 
     \b
     Example:
@@ -222,12 +224,16 @@ def sync_command(rebuild: bool, as_json: bool) -> None:
     """
     from brimline.memory import deep
     from brimline.settings import config
+    from brimline.team.queue import Queue
 
     home_dir, project = paths.data_dir(), os.getcwd()
-    queue = together.open_queue(home_dir, project)
-    if queue is None:
+    place = together.named_place(home_dir, project)
+    if place is None:
         raise TeamError("there is no team's server: `brimline config set memory.url` names one")
-    deep.index_sources(home_dir, project, config.load(home_dir, project).values["memory.exclude"])
+    exclude = config.load(home_dir, project).values["memory.exclude"]
+    deep.index_sources(home_dir, project, exclude)
+    _confirm_new_address(home_dir, place, exclude)
+    queue = Queue(home_dir, place)
     waiting = queue.sync_list_and_find_waiting(rebuild=rebuild)
     with output.Progress("Sending", waiting.total) as progress:
         done = queue.drain(waiting, progress=progress.advance)
@@ -301,6 +307,19 @@ def forget_command(
     if together.is_server_named(home_dir):
         output.print_note("`brimline memory sync` deletes it on the team's server too")
     output.answer(document, f"{_deleted_counts_text(document)} forgotten.", as_json=as_json)
+
+
+def _confirm_new_address(home_dir: str, place: Place, exclude: list[str]) -> None:
+    """Ask a person on a terminal, once for an address; no option answers for them."""
+    from brimline.team import confirmation
+
+    try:
+        confirmation.require(home_dir, place)
+    except TeamError as error:
+        rows = output.name_value_text(confirmation.rows_to_confirm(home_dir, place, exclude))
+        question = "Whoever has the key there can read and delete all of it. Share it?"
+        output.require_consent(f"Memory is to be shared.\n{rows}\n{question}", alone=str(error))
+        confirmation.keep(home_dir, place)
 
 
 def _choose_sessions(

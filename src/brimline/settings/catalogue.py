@@ -231,7 +231,8 @@ SETTINGS = (
         "memory.url",
         None,
         "A Qdrant server that shares memory with your team or your other machines: "
-        "`qdrant+https://[author@]host[:port][,host]/collection[?replication=2]`.",
+        "`qdrant+https://[author@]host[:port][,host]/collection[?replication=2]`. Nothing goes "
+        "there before `brimline memory sync` has asked you.",
         kind="url",
     ),
     _make_user_only_setting(

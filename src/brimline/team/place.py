@@ -12,9 +12,10 @@ from brimline.errors import TeamError
 KEY = "BRIMLINE_QDRANT_API_KEY"
 _PORT, _LAST_PORT = 6_333, 65_535
 _URL = re.compile(
-    r"qdrant\+(https?)://(?:([^@/?]*)@)?([^@/?]+)/([\w-]{1,100})/?(?:\?replication=([1-9]))?",
-    re.ASCII,
+    r"qdrant\+(https?)://(?:([^@/?]*)@)?([^@/?]+)/([\w-]{1,100})/?(?:\?(.+))?", re.ASCII
 )
+# A proxy gets no password: the address is shown to people.
+_OPTIONS = {"replication": "[1-9]", "proxy": r"http://[\w.-]+:\d{1,5}", "authority": "/.+"}
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[\w.-]+)(?::(\d{1,5}))?", re.ASCII | re.IGNORECASE)
 _LABEL = re.compile(r"(?!-)[\w-]{1,63}(?<!-)", re.ASCII)
 
@@ -26,6 +27,14 @@ class Place(NamedTuple):
     hosts: tuple[str, ...]
     collection: str
     replicas: int
+    proxy: str = ""
+    authority: str = ""
+    """A file with the certificates to trust; empty: the system's."""
+
+    @property
+    def address(self) -> str:
+        """All that decides where things go, in one spelling."""
+        return " ".join((*sorted(self.hosts), self.collection, self.proxy, self.authority))
 
     @property
     def name(self) -> str:
@@ -41,13 +50,16 @@ def parse_place(url: str) -> Place:
     """
     match = _URL.fullmatch(url.strip())
     named = [_host_port_or_empty(host) for host in match[3].split(",")] if match else []
-    if not match or not all(named):
+    options = dict(urllib.parse.parse_qsl(match[5] or "", keep_blank_values=True)) if match else {}
+    fit = [re.fullmatch(_OPTIONS.get(name, "(?!)"), told) for name, told in options.items()]
+    if not match or not all(named) or not all(fit):
         raise TeamError("memory.url has another form than qdrant+https://author@host/collection")
     author = urllib.parse.unquote(match[2] or "")
     if ":" in author:
         raise TeamError(f"memory.url holds a key: set {KEY} in the environment instead")
     nodes = tuple(f"{match[1]}://{host}" for host in named)
-    return Place(author, nodes, match[4], int(match[5] or 1))
+    replicas = int(options.pop("replication", 1))
+    return Place(author, nodes, match[4], replicas, **options)
 
 
 def _host_port_or_empty(text: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import ssl
 import threading
@@ -40,6 +41,8 @@ _LARGEST_ANSWER_BYTES = 8 << 20
 _TOLD_CHARACTERS = 200
 _REDIRECT, _REFUSED, NOT_FOUND, _FAULT = 300, 400, 404, 500
 _NO_ACCESS = (401, 403)
+# With these, which a project can set, a name leads elsewhere, or others are trusted.
+_REROUTING = ("SSL", "RES_", "RESOLV_", "LOCALDOMAIN", "HOSTALIASES")
 # Of each server the node that answered last, which is asked first.
 _answered: dict[tuple[str, ...], str] = {}
 
@@ -84,15 +87,23 @@ class Server:
         self._key = io.env(KEY) or ""
         if not (self._key.isascii() and self._key.isprintable()):
             raise TeamError(f"{KEY} holds characters that no key has")
+        for name in [name for name in os.environ if name.startswith(_REROUTING)]:
+            del os.environ[name]
         self._client = self._make_http_client()
 
     def _make_http_client(self) -> httpx2.Client:
+        authority, is_tls = self.place.authority, self.place.hosts[0].startswith("https:")
+        try:
+            trusted = ssl.create_default_context(cafile=authority or None) if is_tls else False
+        except OSError as error:
+            raise TeamError(f"{authority} holds no certificates: {error}") from error
         return httpx2.Client(
             headers={"accept-encoding": "identity"} | ({"api-key": self._key} if self._key else {}),
-            verify=ssl.create_default_context() if self.place.hosts[0][:6] == "https:" else False,
+            verify=trusted,
+            proxy=self.place.proxy or None,
             timeout=self._timeout_s,
             limits=httpx2.Limits(keepalive_expiry=_KEEP_S),
-            trust_env=False,  # no proxy sees the key
+            trust_env=False,  # no proxy of a project's sees the key
             follow_redirects=False,
         )
 
@@ -202,7 +213,7 @@ def _why_unreachable(where: str, error: Exception) -> str:
     if isinstance(error, httpx2.TimeoutException):
         return f"{where} did not answer in time"
     if "CERTIFICATE" in str(error):
-        return f"the certificate of {where} is not trusted: does SSL_CERT_FILE name its issuer's?"
+        return f"the certificate of {where} is not trusted: add ?authority=/file of its issuer"
     if "SSL" in str(error):
         return f"{where} does not speak TLS: is it qdrant+http?"
     return f"{where} cannot be reached ({type(error).__name__})"

@@ -30,21 +30,35 @@ def is_server_named(home_dir: str) -> bool:
         return False
 
 
-def open_queue(home_dir: str, project_dir: str) -> Queue | None:
-    """What waits for the team's server; None where the user has named none.
+def named_place(home_dir: str, project_dir: str) -> Place | None:
+    """Where the user has said that the team's memory is, confirmed or not.
 
     Raises:
-        TeamError: `memory.url` is wrong, or a package is missing.
+        TeamError: `memory.url` is wrong.
     """
     if not is_server_named(home_dir):
         return None
     from brimline.settings import config
     from brimline.team.place import parse_place
+
+    url = config.load(home_dir, project_dir, environment=False).values["memory.url"]
+    return parse_place(url) if url else None
+
+
+def open_queue(home_dir: str, project_dir: str) -> Queue | None:
+    """What waits for the team's server; None where the user has named none.
+
+    Raises:
+        TeamError: `memory.url` is wrong or not confirmed, or a package is missing.
+    """
+    place = named_place(home_dir, project_dir)
+    if place is None:
+        return None
+    from brimline.team import confirmation
     from brimline.team.queue import Queue
 
-    values = config.load(home_dir, project_dir, environment=False).values
-    url = values["memory.url"]
-    return Queue(home_dir, parse_place(url)) if url else None
+    confirmation.require(home_dir, place)
+    return Queue(home_dir, place)
 
 
 def search_both(

@@ -9,7 +9,7 @@ from brimline.team import together
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-FILES = {"memory": "home"}
+FILES = {"memory": "home|confirmed"}
 
 
 def check(home: str, project: str) -> Iterator[tuple[str, dict[str, Any]]]:
