@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import brimline
-from brimline.fast import bundle
 from brimline.hooks import table
+from brimline.install import bundle
 from brimline.mod import request
 from brimline.rooms import TRACES
 

@@ -72,7 +72,7 @@ def build_bundle(root: str) -> Path:
     """Write the bundle of a copied package, as the installer does; returns its path."""
     code = (
         f"import sys; sys.path.insert(0, {root!r})\n"
-        "from brimline.fast import bundle; print(bundle.build())"
+        "from brimline.install import bundle; print(bundle.build())"
     )
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", code],

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from brimline.fast.bundle import FAST_MODULES
 from brimline.hooks import table
+from brimline.install.bundle import FAST_MODULES
 from brimline.launch import bootstrap_code
 from brimline.testing import SessionBuilder, bash_event, event
 

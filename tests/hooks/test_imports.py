@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from brimline.fast import bundle
+from brimline.install import bundle
 from brimline.testing import SessionBuilder, bash_event, event, statusline_event
 
 from .processes import ROOT, build_bundle, copy_package, loaded_modules, run_hook

@@ -245,9 +245,9 @@ COMMANDS = {
     "dashboard": Entry(f"{_DASHBOARD}:dashboard", "Look at all sessions in the browser."),
     "report": Entry(f"{_DASHBOARD}:report", "Write a session's page into one file."),
     "mcp": Entry("brimline.mcp.server:mcp", "Serve stored output to the model.", hidden=True),
-    "hook": Entry("brimline.hooks.by_hand:hook", "Answer one hook event.", hidden=True),
-    "mod": Entry("brimline.mod.mod_commands:mod", "Answer the mod.", hidden=True),
-    "statusline": Entry("brimline.hooks.by_hand:statusline", "Print the line.", hidden=True),
+    "hook": Entry("brimline.cli.by_hand:hook", "Answer one hook event.", hidden=True),
+    "mod": Entry("brimline.cli.by_hand:mod", "Answer the mod.", hidden=True),
+    "statusline": Entry("brimline.cli.by_hand:statusline", "Print the line.", hidden=True),
 }
 
 

@@ -27,7 +27,7 @@ _TIMEOUT_S = 120
 _VERSION = "import sys;print(*sys.version_info[:3],sys.executable)"
 _FROM = "import sys;sys.path.insert(0,{root!r})\n"
 _BUILD = """import compileall
-from brimline.fast.bundle import build
+from brimline.install.bundle import build
 compileall.compile_dir({package!r}, quiet=2)
 build()
 """

@@ -1,4 +1,4 @@
-"""The commands that run the hook entry by hand: for people, tests and other tools."""
+"""The hidden commands that answer by hand what the client asks: for people, tests, other tools."""
 
 from __future__ import annotations
 
@@ -37,3 +37,17 @@ def statusline(wrapped: str) -> None:
     from brimline.hooks.entry import main
 
     main("statusline", wrapped)
+
+
+@click.command(context_settings=output.HELP)
+@click.argument("name")
+def mod(name: str) -> None:
+    """Answer what the mod inside Claude Code asks by NAME, given as JSON on standard input.
+
+    \b
+    Example:
+      brimline mod compact < request.json
+    """
+    from brimline.mod.request import main
+
+    main(name)

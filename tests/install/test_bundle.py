@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from brimline import launch
-from brimline.fast import bundle
+from brimline.install import bundle
 
 if TYPE_CHECKING:
     from pathlib import Path
