@@ -78,9 +78,8 @@ def test_rows_of_one_reply_are_one_request_and_those_of_subagents_none(
     block = {"type": "tool_use", "id": "t9", "name": "Bash", "input": {}}
     session.reply(9_000, block, **aside)
     session.tool_result("t9", "y" * 900, **aside)
-    # Neither are what the client said by itself, and a reply without an id.
+    # Neither is what the client said by itself.
     session.row("assistant", message={"id": "m9", "model": "<synthetic>", "usage": {}})
-    session.row("assistant", message={"model": "m", "usage": {"input_tokens": 5}})
 
     found = taken(session)
 
@@ -379,7 +378,7 @@ def test_calls_and_results_end_as_they_were_told(session: SessionBuilder) -> Non
         ("Bash", "make", 3, True),
         ("Read", "/a", 4, False),
     ]
-    assert found.request_of == {failed: 1, fine: 2}
+    assert [call.request for call in found.sent.calls.values()] == [1, 2]
     assert found.cleared == {fine}
     assert found.last_row["uuid"] == session.parent
 

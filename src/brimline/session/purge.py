@@ -226,7 +226,7 @@ def _ids_of_cold_calls(survey: Survey, options: Options) -> set[str]:
     calls, kept = list(survey.sent.calls.values()), cold.KEPT_RESULTS
     if options.keep_requests is not None:
         last_old = survey.requests - options.keep_requests
-        kept = sum(survey.request_of[call.id] > last_old for call in calls)
+        kept = sum(call.request > last_old for call in calls)
     return {call.id for call in cold.select_cold_result_calls(calls, kept, options.threshold_bytes)}
 
 

@@ -13,17 +13,18 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
-from brimline import clienttools
 from brimline.store import pins, stub
 from brimline.transcript import pieces, read, row, words
 from brimline.transcript.calls import Call
-from brimline.transcript.compactions import LOADED_WHOLE_BYTES, Links
+from brimline.transcript.compactions import LOADED_WHOLE_BYTES
+from brimline.transcript.session import Session
 
 if TYPE_CHECKING:
     from typing import BinaryIO
 
     from brimline.offload.previews import Original, Previews
     from brimline.transcript.read import Line, Progress
+    from brimline.transcript.session import Row
 
     Path = tuple[str | int, ...]
     Told = tuple[str, Path, str]
@@ -56,14 +57,6 @@ class Thought(NamedTuple):
     offset: int
     message_id: str
     characters: int
-
-
-def calls_in_reply(value: dict[str, Any]) -> list[Call]:
-    """The tool calls in a reply."""
-    return [
-        Call(call.id, call.name, clienttools.subject_of_call(call.arguments))
-        for call in row.any_thread_calls(value)
-    ]
 
 
 @dataclass(slots=True, eq=False)
@@ -115,8 +108,6 @@ class Survey:
     items: list[Item] = field(default_factory=list)
     # The parent of every row that has a name; of rows with one name, that of the first.
     parents: dict[str, str | None] = field(default_factory=dict)
-    # By call, the number of the request that made it.
-    request_of: dict[str, int] = field(default_factory=dict)
     # What a resume sends.
     sent: Conversation = field(default_factory=Conversation)
     # The last row of the main thread, and its line where that may change.
@@ -148,10 +139,8 @@ def take_survey(
 class _Surveyor:
     def __init__(self, previews: Previews | None) -> None:
         self.found, self._previews = Survey(), previews
-        self.calls: dict[str, Call] = {}
-        self.requests: dict[str, int] = {}
+        self._session = Session()
         self.last_name: str | None = None
-        self._copies, self._links = read.Copies(), Links()
         # The conversation as it is now, and as it is had the last compaction not been.
         self._now = self._undone = Conversation()
         self._held = [self._now]  # those that the present row belongs to
@@ -159,9 +148,13 @@ class _Surveyor:
 
     def close(self) -> Survey:
         """Say what was found."""
-        found = self.found
-        is_undone = found.length < LOADED_WHOLE_BYTES and self._links.would_resume_undo_compaction
-        found.sent = self._undone if is_undone else self._now
+        found, session = self.found, self._session
+        is_undone = session.links.would_resume_undo_compaction
+        is_loaded_whole = found.length < LOADED_WHOLE_BYTES
+        found.sent = self._undone if is_undone and is_loaded_whole else self._now
+        found.requests, found.cleared = len(session.requests), session.cut_by_client
+        for last in session.requests[-1:]:
+            found.model, found.occupancy_tokens = last.model, last.tokens
         found.last_mark = _mark_of_changeable_line(self._last_line) if self._last_line else None
         if self.last_name:
             found.referenced.add(self.last_name)  # what is appended next hangs on it
@@ -179,10 +172,12 @@ class _Surveyor:
             mark = _mark_of_changeable_line(line) if kind != "assistant" else None
             if name is not None:
                 self._note_parent(name, value.get(row.PARENT_FIELD))
+            present = self._session.read_row(value, line.offset)
             if kind != row.PROGRESS:
-                self._survey_row(value, line, mark)
+                self._survey_row(present, line, mark)
             elif mark and isinstance(name, str) and name not in found.referenced:
-                found.items.append(Item(PROGRESS_ROW, mark, found.requests, name, mark.length))
+                request = len(self._session.requests)
+                found.items.append(Item(PROGRESS_ROW, mark, request, name, mark.length))
             else:
                 found.referenced.update(row.row_ids_referred_to(value))
 
@@ -195,23 +190,20 @@ class _Surveyor:
         else:
             found.parents[name] = sys.intern(parent) if isinstance(parent, str) else None
 
-    def _survey_row(self, value: dict[str, Any], line: Line, mark: Mark | None) -> None:
-        found, kind = self.found, value.get("type")
-        found.referenced.update(map(sys.intern, row.row_ids_referred_to(value)))
-        if row.is_compaction_row(value):
-            self._note_boundary(value)
-        self._links.read_row(value)
-        is_copy = self._copies.is_copy(value)
-        is_apart = self._undone is not self._now and not is_copy
+    def _survey_row(self, present: Row, line: Line, mark: Mark | None) -> None:
+        value, kind = present.value, row.type_of(present.value)
+        self.found.referenced.update(map(sys.intern, row.row_ids_referred_to(value)))
+        if present.is_boundary:
+            self._note_boundary(present)
+        is_apart = self._undone is not self._now and not present.is_copy
         self._held = [self._now, self._undone] if is_apart else [self._now]
         self._note_last_row(value, line)
         if kind == "assistant":
-            self._note_reply(value, line.offset)
+            self._note_reply(present)
         elif kind == "user" and not row.is_summary(value):
-            self._note_user_row(value, line, mark)
+            self._note_user_row(present, line, mark)
         elif kind in ("attachment", "system"):
             self._note_pin_directive(words.users_prompt_unless_command(value))
-            found.cleared.update(row.cleared_call_ids(value))
             for held in self._held:
                 held.drop_thoughts_from(row.thinking_stripped_from_id(value))
 
@@ -220,11 +212,12 @@ class _Surveyor:
         if row.uuid_of(value) and not row.is_sidechain(value):
             self.found.last_row, self._last_line = value, line
 
-    def _note_boundary(self, value: dict[str, Any]) -> None:
+    def _note_boundary(self, present: Row) -> None:
         found = self.found
-        self._undone = self._undone if self._links.would_resume_undo_compaction else self._now
+        if present.is_new_compaction:
+            self._undone = self._undone if present.was_undone else self._now
         self._now = Conversation(self._now.segment + 1)
-        uuids, head, name = row.preserved_ids_and_ends(value)
+        uuids, head, name = row.preserved_ids_and_ends(present.value)
         # What it names behind itself was written again.
         found.protected |= uuids & found.parents.keys()
         # The names between the two ends are not told, but their rows are linked.
@@ -233,56 +226,31 @@ class _Surveyor:
             found.protected.add(name)
             name, seen = found.parents.get(name), seen + 1
 
-    def _note_reply(self, value: dict[str, Any], offset: int) -> None:
-        is_main = not row.is_sidechain(value)
-        number = self._request_number(value) if is_main else self.found.requests
-        for call in calls_in_reply(value):
-            self.calls[call.id] = call
-            self.found.request_of[call.id] = number
-            for held in self._held if is_main else ():
-                held.calls[call.id] = call
-        if is_main and (blocks := row.thinking_blocks(value)):
+    def _note_reply(self, present: Row) -> None:
+        if row.is_sidechain(present.value):
+            return
+        for held in self._held:
+            held.calls |= {call.id: call for call in present.calls}
+        if blocks := row.thinking_blocks(present.value):
             characters = sum(map(pieces.thought_characters, blocks))
-            thought = Thought(offset, row.message_id(value) or "", characters)
+            thought = Thought(present.offset, row.message_id(present.value) or "", characters)
             for held in self._held:
                 held.thoughts.append(thought)
 
-    def _request_number(self, value: dict[str, Any]) -> int:
-        """The number of the request that a reply answers; rows of one reply share it."""
-        name, found = row.message_id(value), self.found
-        if name is None or row.is_synthetic(value):
-            return found.requests
-        number = self.requests.get(name)
-        if number is None:
-            number = self.requests[name] = found.requests = found.requests + 1
-            if usage := row.usage_of(value):
-                found.model, found.occupancy_tokens = usage.model, usage.prompt_tokens
-        return number
-
-    def _note_user_row(self, value: dict[str, Any], line: Line, mark: Mark | None) -> None:
-        ids = row.answered_call_ids(value)
+    def _note_user_row(self, present: Row, line: Line, mark: Mark | None) -> None:
+        value, ids = present.value, row.answered_call_ids(present.value)
         if not ids:
             self._note_pin_directive(words.users_prompt_unless_command(value))
             return
         for located in row.result_block_texts_at_paths(value):
             self._note_result(value, located, mark)
-        for result in row.main_thread_results(value):
-            self._note_how_call_ended(result)
-        call = self.calls.get(ids[0])
-        judged = self._now.calls.get(ids[0])
-        is_users = judged is not None and judged.is_users
-        if mark and len(ids) == 1 and call and row.COPY_FIELD in value and not is_users:
-            self._note_client_copy(value, call, line.raw, mark)
-
-    def _note_how_call_ended(self, result: row.Result) -> None:
-        """Note how a call of the main thread ended, for the judgement of what is cold."""
-        for calls in [held.calls for held in self._held if result.call_id in held.calls]:
-            call, text = calls[result.call_id], result.text
+        for result in present.results:
             marks = {"is_error": result.is_error, "is_marked": result.is_marked}
-            is_users = words.may_be_users_words(call.tool, text, **marks)
-            calls[call.id] = call._replace(
-                characters=len(text), is_error=result.is_error, is_users=is_users
-            )
+            for calls in [held.calls for held in self._held if result.call_id in held.calls]:
+                calls[result.call_id] = calls[result.call_id].answered(result.text, **marks)
+        call = self._session.calls.get(ids[0], _UNKNOWN)
+        if mark and len(ids) == 1 and call.tool and row.COPY_FIELD in value and not call.is_users:
+            self._note_client_copy(value, call, line.raw, mark)
 
     def _note_pin_directive(self, said: str) -> None:
         if ":pin" in said.lower():
@@ -301,10 +269,10 @@ class _Surveyor:
             survey.conversation.append(pins.Result(call_id))
         if len(data) < SMALLEST_TEXT_BYTES or mark is None:
             return
-        call = self.calls.get(call_id, Call(call_id, "", ""))
-        request = survey.request_of.get(call_id, survey.requests)
+        unknown = Call(call_id, "", "", request=len(self._session.requests))
+        call = self._session.calls.get(call_id, unknown)
         disk_bytes = len(json.encoder.encode_basestring(content).encode())
-        item = Item(TEXT, mark, request, row.uuid_of(value), disk_bytes, call, path)
+        item = Item(TEXT, mark, call.request, row.uuid_of(value), disk_bytes, call, path)
         item.segment, item.is_main = self._now.segment, is_main
         item.size_bytes, item.characters = size_bytes, len(content)
         item.digest, item.original = sha256(data).hexdigest(), original
@@ -318,8 +286,9 @@ class _Surveyor:
         size_bytes = len(raw) - 1 - len(rest)
         if size_bytes < SMALLEST_COPY_BYTES:
             return
-        request = self.found.request_of.get(call.id, self.found.requests)
-        self.found.items.append(Item(COPY, mark, request, row.uuid_of(value), size_bytes, call))
+        self.found.items.append(
+            Item(COPY, mark, call.request, row.uuid_of(value), size_bytes, call)
+        )
 
 
 def row_bytes(value: Any) -> bytes:

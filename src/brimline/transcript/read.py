@@ -242,6 +242,8 @@ class Copies:
         self.boundary_at = boundary_at
         # Whether there are rows that can have been written again.
         self.has_past = has_past
+        # Whether this file has rows, and had some before the last compaction.
+        self._has_rows = self.has_rows_before = False
 
     def is_copy(self, fields: Any) -> bool:
         """Tell whether the next row has only been written again."""
@@ -249,13 +251,14 @@ class Copies:
             # One with a summary keeps the names of the rows that stay.
             has_copies = self.has_past and not row.is_summary(fields)
             self.boundary_at = row.timestamp_text_of(fields) or "" if has_copies else ""
+            self.has_rows_before = self._has_rows
             return False
         if not isinstance(fields, dict) or row.is_sidechain(fields):
             return False
         written_at = row.timestamp_text_of(fields)
         if row.type_of(fields) not in _COPIED_KINDS or not written_at:
             return False
-        self.has_past = True
+        self.has_past = self._has_rows = True
         if written_at >= self.boundary_at:
             self.boundary_at = ""
         return bool(self.boundary_at)

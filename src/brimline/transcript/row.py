@@ -62,11 +62,15 @@ class Spent:
 
     def __init__(self, row: Any) -> None:
         counts = as_object(message_of(row).get("usage"))
-        fresh, read, written = [count_or_none(counts.get(field)) or 0 for field in PROMPT_FIELDS]
-        self.input_tokens, self.cache_read_tokens, self.cache_written_tokens = fresh, read, written
+        fresh, read, written = PROMPT_FIELDS
+        self.input_tokens = count_or_none(counts.get(fresh)) or 0
+        self.cache_read_tokens = count_or_none(counts.get(read)) or 0
+        self.cache_written_tokens = count_or_none(counts.get(written)) or 0
         self.output_tokens = count_or_none(counts.get("output_tokens")) or 0
         an_hour = as_object(counts.get("cache_creation")).get("ephemeral_1h_input_tokens")
-        self.written_for_an_hour_tokens = min(written, count_or_none(an_hour) or 0)
+        self.written_for_an_hour_tokens = min(
+            self.cache_written_tokens, count_or_none(an_hour) or 0
+        )
 
     @property
     def cache_lifetime_s(self) -> int:

@@ -95,10 +95,11 @@ class Session:
         self.links = Links()
         self._since = 0
         self._is_open = False  # whether the last reply may go on
+        self._counts: Any = None  # what its last row was billed for
         self._waits_for_summary = False
         self._attached: Counter[str] = Counter()
         self._numbers: dict[str, int] = {}
-        self._copies, self._from_anywhere = read.Copies(), read.Copies(has_past=True)
+        self._copies = read.Copies(has_past=True)
         self._copied: set[str] = set()
 
     @property
@@ -122,8 +123,9 @@ class Session:
 
     def read_row(self, value: dict[str, Any], offset: int = -1) -> Row:
         """Look at the next row."""
-        compactions = len(self.compactions)
-        found = Row(value, offset, self.measure_row(value), row.is_compaction_row(value))
+        compactions, is_boundary = len(self.compactions), row.is_compaction_row(value)
+        request = self.measure_row(value, is_boundary=is_boundary)
+        found = Row(value, offset, request, is_boundary)
         if len(self.compactions) > compactions:
             found.is_new_compaction = True
             found.was_undone = self.links.would_resume_undo_compaction
@@ -138,12 +140,12 @@ class Session:
             self.cut_by_client.update(row.cleared_call_ids(value))
         return found
 
-    def measure_row(self, value: dict[str, Any]) -> Request | None:
+    def measure_row(self, value: dict[str, Any], *, is_boundary: bool) -> Request | None:
         """Look at the next row for requests and compactions alone: its request, if it has one."""
-        if row.is_compaction_row(value):
+        if is_boundary:
             self._note_compaction(value)
         elif usage := row.usage_of(value):
-            return self._note_request(usage, row.Spent(value))
+            return self._note_request(usage, value)
         elif row.is_idle_compaction_notice(value):
             self._note_that_nobody_was_there()
         elif isinstance(kind := row.attachment_of(value).get("type"), str):
@@ -153,7 +155,7 @@ class Session:
     def _note_that_nobody_was_there(self) -> None:
         self.compactions[-1:] = [each._replace(trigger="idle") for each in self.compactions[-1:]]
 
-    def _note_request(self, usage: Usage, spent: Spent) -> Request:
+    def _note_request(self, usage: Usage, value: dict[str, Any]) -> Request:
         """A reply: of several rows of one the last tells how large it was."""
         if self.compactions and self._since == len(self.requests):
             # What the next request really took wins over what the client expected it to take.
@@ -164,10 +166,13 @@ class Session:
         last = self.requests[-1] if self.requests else None
         name = usage.message_id
         if last and self._is_open and name is not None and name == last.id:
-            last.usage, last.spent = usage, spent
+            last.usage = usage
+            if self._counts != (counts := row.message_of(value).get("usage")):
+                last.spent, self._counts = row.Spent(value), counts
             return last
         at = clock.parse_utc(usage.timestamp) or (last.at if last else 0.0)
         number, segment = len(self.requests) + 1, len(self.compactions)
+        spent, self._counts = row.Spent(value), row.message_of(value).get("usage")
         made = Request(number, name, at, usage.model, segment, usage, spent, self._attached)
         self.requests.append(made)
         self._attached, self._is_open = Counter(), True
@@ -190,8 +195,9 @@ class Session:
 
     def _note_whether_copy(self, found: Row) -> None:
         value = found.value
-        found.is_copy = self._copies.is_copy(value)
-        found.is_from_elsewhere = self._from_anywhere.is_copy(value) and not found.is_copy
+        is_older = self._copies.is_copy(value)
+        found.is_copy = is_older and self._copies.has_rows_before
+        found.is_from_elsewhere = is_older and not found.is_copy
         if not found.is_copy:
             self._copied.clear()
             return
@@ -261,7 +267,7 @@ def measure(path: str, progress: Progress = None, *, attachments: bool = False) 
     found = Session()
     marks = (*read.MEASURED, b'"attachment"') if attachments else read.MEASURED
     for _, value in read.rows_with_offsets(path, marks, progress):
-        found.measure_row(value)
+        found.measure_row(value, is_boundary=row.is_compaction_row(value))
     return found
 
 
