@@ -140,7 +140,7 @@ def compiled_root(tmp_path_factory: pytest.TempPathFactory, python: str) -> Path
 def shared_root(compiled_root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """That copy is taken for the running one, which has all libraries."""
     monkeypatch.setattr(pythons, "package_root", lambda: str(compiled_root))
-    started = pythons.Program(sys.executable, ("-I", "-m", "brimline"), None, has_sdk=True)
+    started = pythons.Program(sys.executable, ("-I", "-m", "brimline"), None)
     monkeypatch.setattr(
         pythons, "program_of_this_process", lambda home_dir: started._replace(home=home_dir)
     )

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from brimline import programs
 from brimline.install import client as clients
 from brimline.settings import clientsettings
+
+from . import fake_claude
 
 if TYPE_CHECKING:
     from .conftest import Home
@@ -40,6 +43,20 @@ def test_a_registered_server_is_ours_by_its_last_words(
     assert (server is not None) is found
     assert bool(server and clients.is_our_server(server)) is is_ours
     assert server is None or server["env"] == {}
+
+
+def test_in_what_the_client_started_path_names_no_client(
+    client: Home, world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A project may have set it; what the user installed for themselves is found."""
+    monkeypatch.setattr(programs, "PLACES", ("/nowhere",))
+    monkeypatch.setenv("CLAUDECODE", "1")
+    assert clients.run_client_or_problem(["mcp", "list"]) == "there is no `claude` on PATH"
+    assert fake_claude.calls(client.config) == []
+    own = world / "home" / ".local" / "bin"
+    own.mkdir(parents=True)
+    fake_claude.put_on_path(own)
+    assert clients.claude_on_path() == str(own / "claude")
 
 
 @pytest.mark.parametrize(

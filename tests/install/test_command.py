@@ -18,7 +18,7 @@ from brimline.testing import SessionBuilder
 if TYPE_CHECKING:
     from pathlib import Path
 
-STARTED = pythons.Program("/v/python", ("-I", "-m", "brimline"), None, has_sdk=True)
+STARTED = pythons.Program("/v/python", ("-I", "-m", "brimline"), None)
 WIRED = entries.Wiring("/usr/bin/python3", "/r", "/data")
 NOTHING: dict[str, Any] = {
     "settings": [],

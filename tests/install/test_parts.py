@@ -23,7 +23,7 @@ from .conftest import Home
 if TYPE_CHECKING:
     from .conftest import Home
 
-STARTED = pythons.Program("/v/python", ("-I", "-m", "brimline"), "/data", has_sdk=True)
+STARTED = pythons.Program("/v/python", ("-I", "-m", "brimline"), "/data")
 
 
 def register(home: Home, **server: Any) -> None:
@@ -91,28 +91,26 @@ def test_what_the_client_does_not_do_is_left_to_the_user(
 
 
 @pytest.mark.parametrize(
-    ("server", "has_sdk", "calls", "notes", "to_do"),
+    ("server", "calls", "notes"),
     [
-        (None, True, ["add"], 0, 0),
-        ({}, True, [], 0, 0),
-        ({"command": "/old"}, True, ["remove", "add"], 0, 0),
-        ({"args": ["-I", "-m", "brimline", "mcp"]}, True, ["remove", "add"], 0, 0),
-        ({"command": "x", "args": ["theirs", "mcp"]}, True, [], 1, 0),
-        ({"command": "x", "args": ["brimline", "serve"]}, True, [], 1, 0),
-        (None, False, [], 0, 1),
-        ({"command": "x", "args": ["theirs"]}, False, [], 1, 0),
+        (None, ["add"], 0),
+        ({}, [], 0),
+        ({"command": "/old"}, ["remove", "add"], 0),
+        ({"args": ["-I", "-m", "brimline", "mcp"]}, ["remove", "add"], 0),
+        ({"command": "x", "args": ["theirs", "mcp"]}, [], 1),
+        ({"command": "x", "args": ["brimline", "serve"]}, [], 1),
     ],
 )
 def test_the_server_is_added_once_and_anothers_stays(
-    client: Home, server: Any, has_sdk: bool, calls: list[str], notes: int, to_do: int
+    client: Home, server: Any, calls: list[str], notes: int
 ) -> None:
-    """Without its library the user is told what to run."""
+    """One that starts something else is added anew."""
     if server is not None:
         register(client, **STARTED.mcp_server_entry() | server)
-    plan = parts.McpServer(STARTED._replace(has_sdk=has_sdk)).plan_or_install(do=False)
+    plan = parts.McpServer(STARTED).plan_or_install(do=False)
 
     assert [call[1] for call in plan.calls] == calls
-    assert (len(plan.notes), len(plan.to_do)) == (notes, to_do)
+    assert (len(plan.notes), plan.to_do) == (notes, [])
     if calls[-1:] == ["add"]:
         words = ("mcp", "add", "-s", "user", "brimline", "--", "/v/python", "-I", "-m", "brimline")
         _, folder, home = paths.folders_to_pin()

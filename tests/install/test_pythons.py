@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -76,7 +75,7 @@ def test_the_command_starts_as_this_process_does(
         check=True,
     )
     assert done.stdout.startswith(b"brimline")
-    assert (found.home, found.has_sdk) == (str(tmp_path), True)
+    assert found.home == str(tmp_path)
     assert REAL_PROGRAM(f"{paths.client_config_dir()}/brimline").home is None
     # What is installed for the user alone, an isolated interpreter would not find.
     monkeypatch.setattr("site.getusersitepackages", lambda: "/")
@@ -85,7 +84,7 @@ def test_the_command_starts_as_this_process_does(
 
 def test_a_line_is_offered_only_where_the_client_can_check_it() -> None:
     """Nothing that a shell would act on."""
-    plain = Program("/v/bin/python", ("-I", "-m", "brimline"), "/data dir", has_sdk=True)
+    plain = Program("/v/bin/python", ("-I", "-m", "brimline"), "/data dir")
 
     assert (
         plain.shell_line("status")
@@ -144,25 +143,6 @@ def test_an_interpreter_tells_its_version_and_its_path(
     program.chmod(0o755)
 
     assert pythons.version_and_path_of_interpreter(str(program)) == found
-
-
-@pytest.mark.parametrize(
-    ("version", "has_sdk"),
-    [("1.99.9", False), ("2.0.0", True), ("2", True), ("3.1", True), ("x.1", False), (None, False)],
-)
-def test_the_server_needs_the_second_version_of_its_library(
-    version: str | None, has_sdk: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Or a newer one."""
-
-    def installed(_name: str) -> str:
-        if version is None:
-            raise metadata.PackageNotFoundError
-        return version
-
-    monkeypatch.setattr(metadata, "version", installed)
-
-    assert pythons._has_mcp_sdk() is has_sdk
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import shutil
 import socket
 import subprocess
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -23,7 +24,6 @@ from brimline.team.place import parse_place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 _URL = "qdrant+http://mia@a.example:1,b.example/team"
 # The server, which says on standard error that it has come to the end of a round of sharing.
@@ -120,6 +120,14 @@ def test_nothing_leaves_before_a_person_has_confirmed_the_address(
     ):
         done = subprocess.run([*PROGRAM, *words], input=b"y\n", capture_output=True, check=False)
         assert asks in " ".join((done.stdout + done.stderr).decode().split())
+    with monkeypatch.context() as in_the_client:  # whose model makes itself a terminal
+        in_the_client.setenv("CLAUDECODE", "1")
+        assert asks in on_a_terminal(b"y\n")
+    running = Path(paths.client_config_dir(), "sessions", f"{os.getpid()}.json")
+    running.parent.mkdir(parents=True)
+    running.write_text("{}")
+    assert asks in on_a_terminal(b"y\n")
+    running.unlink()
     refused = on_a_terminal(b"n\n")
     assert "entries 1 since 1970-01-01" in refused
     assert "shop (1)" in refused

@@ -310,12 +310,15 @@ def forget_command(
 
 
 def _confirm_new_address(home_dir: str, place: Place, exclude: list[str]) -> None:
-    """Ask a person on a terminal, once for an address; no option answers for them."""
+    """Ask a person on a terminal, once for an address; neither an option nor a model answers."""
+    from brimline import pinned
     from brimline.team import confirmation
 
     try:
         confirmation.require(home_dir, place)
     except TeamError as error:
+        if pinned.is_client_above():
+            raise
         rows = output.name_value_text(confirmation.rows_to_confirm(home_dir, place, exclude))
         question = "Whoever has the key there can read and delete all of it. Share it?"
         output.require_consent(f"Memory is to be shared.\n{rows}\n{question}", alone=str(error))

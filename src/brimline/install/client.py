@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 from typing import TYPE_CHECKING, Any
 
+from brimline import pinned, programs
 from brimline.errors import reason
 from brimline.fast import paths
 from brimline.settings import clientsettings
@@ -56,7 +57,14 @@ def is_our_plugin_on(project_dir: str) -> bool | None:
 
 def claude_on_path() -> str | None:
     """The client's program, or None where PATH does not lead to it."""
-    return shutil.which("claude")
+    return shutil.which("claude", path=_search_path())
+
+
+def _search_path() -> str:
+    """A person's PATH; a project may have set that of what the client starts."""
+    if pinned.is_marked():
+        return ":".join((*programs.PLACES, f"{paths.user_home()}/.local/bin"))
+    return os.environ.get("PATH", os.defpath)
 
 
 def claude_shell_line(arguments: Sequence[str]) -> str:
@@ -72,7 +80,8 @@ def run_client_or_problem(arguments: Sequence[str], timeout_s: float = _TIMEOUT_
     # Not in a project, whose settings and plugins it would read.
     folder = next(filter(os.path.isdir, (paths.client_config_dir(), "/")))
     try:
-        code, told = _code_and_output_of([program, *arguments], folder, dict(os.environ), timeout_s)
+        own = os.environ | {"PATH": _search_path()}
+        code, told = _code_and_output_of([program, *arguments], folder, own, timeout_s)
     except subprocess.TimeoutExpired:
         return f"it did not end within {timeout_s:g} seconds"
     except OSError as error:
@@ -91,8 +100,7 @@ def client_version_on_path() -> tuple[int, ...]:
     if program is None:
         return ()
     with tempfile.TemporaryDirectory() as home:
-        path = os.environ.get("PATH", os.defpath)
-        away = {"HOME": home, "CLAUDE_CONFIG_DIR": home, "PATH": path}
+        away = {"HOME": home, "CLAUDE_CONFIG_DIR": home, "PATH": _search_path()}
         try:
             code, told = _code_and_output_of([program, "--version"], home, away, _TIMEOUT_S)
         except (OSError, subprocess.SubprocessError):

@@ -12,7 +12,7 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from brimline import extras, slashcommands
+from brimline import slashcommands
 from brimline.errors import InstallError
 from brimline.fast import io, paths
 from brimline.install import client, entries, pythons, records, settingsfile, wiring
@@ -355,10 +355,6 @@ class McpServer:
         registered, wanted = client.registered_mcp_server(), self.started.mcp_server_entry()
         if registered and not client.is_our_server(registered):
             return Plan(notes=["an MCP server of that name is registered that is not ours: left"])
-        if not self.started.has_sdk:
-            why = f"the MCP server needs its SDK beside {self.started.interpreter}"
-            again = f"{extras.COMMAND} && brimline install    # in brimline's clone; {why}"
-            return Plan(to_do=[again])
         if registered == wanted:
             return Plan()
         started = (wanted["command"], *wanted["args"])

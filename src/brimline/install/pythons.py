@@ -34,7 +34,6 @@ build()
 _CHECK = """from brimline.launch import is_source_unchanged, read_bundle
 assert all(is_source_unchanged(entry) for entry in read_bundle())
 """
-_SDK_MAJOR = 2
 # What was seen to work in a permission rule of the client, and nothing that a shell would act on.
 _PLAIN_LINE = re.compile(r"[\w@%+=:,./' -]+")
 
@@ -141,8 +140,6 @@ class Program(NamedTuple):
     """The interpreter's arguments before the words of the command."""
     home: str | None
     """The data folder to be told, where it is not the usual one."""
-    has_sdk: bool
-    """Whether the MCP server's library is there."""
 
     def mcp_server_entry(self) -> dict[str, Any]:
         """How the client starts the MCP server."""
@@ -170,19 +167,11 @@ def program_of_this_process(home_dir: str) -> Program:
     # `-I` would ignore what is installed for this user only.
     option = "-P" if installed.startswith(site.getusersitepackages()) else "-I"
     started = os.path.abspath(sys.executable)
-    return Program(started, (option, "-m", "brimline"), home, _has_mcp_sdk())
+    return Program(started, (option, "-m", "brimline"), home)
 
 
 def _usual_data_dir() -> str:
     return paths.client_config_dir() + paths.USUAL_DATA_DIR
-
-
-def _has_mcp_sdk() -> bool:
-    try:
-        major = metadata.version("mcp").partition(".")[0]
-    except metadata.PackageNotFoundError:
-        return False
-    return major.isdecimal() and int(major) >= _SDK_MAJOR
 
 
 def _run_program(command: list[str]) -> subprocess.CompletedProcess[bytes] | None:

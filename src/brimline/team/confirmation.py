@@ -41,7 +41,7 @@ def require(home_dir: str, place: Place) -> None:
         pass
     raise TeamError(
         f"nothing is sent to {place.name}, not even a search, before you confirm it: run "
-        "`brimline memory sync` on a terminal"
+        "`brimline memory sync` on a terminal of your own"
     )
 
 
