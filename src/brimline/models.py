@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 FILE = f"{PACKAGE_DIR}/models.toml"
 # For savings where no model is at hand: of all tokenizers the one that finds fewest tokens.
 MOST_CHARACTERS_PER_TOKEN = 2.85
+# The same of all but results, and what a block of a request takes beside its text.
+_OTHER_CHARACTERS_PER_TOKEN = 3.2
+RESULT_TOKENS, CALL_TOKENS, TEXT_TOKENS = 12, 25, 4
 # A Claude of a family that nobody has seen yet is taken for one of these.
 _USUAL_FAMILY = "opus"
 # Numbers with more digits are dates.
@@ -48,6 +51,16 @@ UNKNOWN: Row = {
     "prices_above": None,
 }
 _table: list[Row] = []
+
+
+def tokens_of_result(characters: int) -> float:
+    """What the text of a result takes in a request, by its length."""
+    return characters / MOST_CHARACTERS_PER_TOKEN
+
+
+def tokens_of_text(characters: int) -> float:
+    """The same of any other text, the input of a call too."""
+    return characters / _OTHER_CHARACTERS_PER_TOKEN
 
 
 class Prices:

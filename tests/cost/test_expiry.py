@@ -9,6 +9,7 @@ import pytest
 from tests.guard.dialogue import SILENT
 
 from brimline import clock, models
+from brimline.compaction import cold
 from brimline.cost import expiry
 from brimline.state.session import MOD_ALIVE, SessionState
 
@@ -252,6 +253,15 @@ def test_a_line_of_120_characters_stands_in_for_each_result(session: SessionBuil
     assert expiry._count_characters_to_free(none, []) == 0
     never = settings | {"offload.never": ["Bash"]}
     assert expiry.tokens_left_by_compaction(session.path, 212_000, never) is None
+
+
+def test_what_the_user_keeps_counts_among_the_last_results(session: SessionBuilder) -> None:
+    """As in the compaction itself: it stays, and nothing stays in its stead."""
+    for command in ["make"] * 20 + ["keep this"] * cold.KEPT_RESULTS:
+        session.tool_result(session.tool_call(9_000, command=command), "x" * 9_000)
+    rows = expiry._rows_since_compaction(session.path)
+
+    assert expiry._count_characters_to_free(rows, ["keep*"]) == 20 * (9_000 - 120)
 
 
 def test_a_price_is_for_a_million_tokens() -> None:

@@ -12,6 +12,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from brimline import models
 from brimline.transcript import words
 
 if TYPE_CHECKING:
@@ -21,9 +22,8 @@ if TYPE_CHECKING:
 
 # What a block is to us. All others are left alone: the user's words, thinking, images, the unknown.
 RESULT, CALL, PROSE, FILE, OTHER = "result", "call", "prose", "file", "other"
-# Characters per token, measured on recorded sessions; what a block takes beside its text.
-_RESULT_RATIO, _TEXT_RATIO, _SIGNATURE_RATIO = 2.85, 3.2, 8
-_RESULT_FRAME, _CALL_FRAME, _TEXT_FRAME = 12, 25, 4
+# Characters of a signature that a token stands for.
+_SIGNATURE_RATIO = 8
 _IMAGE_TOKENS = 1_500
 _THINKING = ("thinking", "redacted_thinking")
 # A message cannot be empty.
@@ -241,10 +241,10 @@ def cache_lifetime_s(body: Mapping[str, Any], usage: Mapping[str, Any] | None = 
 def estimate_tokens_of_replacement_fields(block: Block, fields: Mapping[str, Any]) -> float:
     """Tokens of a block with other fields."""
     if block.kind == CALL:
-        return len(_compact_json(fields["input"])) / _TEXT_RATIO + _CALL_FRAME
+        return models.tokens_of_text(len(_compact_json(fields["input"]))) + models.CALL_TOKENS
     if block.kind == RESULT:
-        return len(fields["content"]) / _RESULT_RATIO + _RESULT_FRAME
-    return len(fields["text"]) / _TEXT_RATIO + _TEXT_FRAME
+        return models.tokens_of_result(len(fields["content"])) + models.RESULT_TOKENS
+    return models.tokens_of_text(len(fields["text"])) + models.TEXT_TOKENS
 
 
 def prompt_tokens_of_usage(usage: Mapping[str, Any]) -> int:
@@ -281,7 +281,7 @@ def _read_text(role: str, block: dict[str, Any], calls: _Calls) -> _Said | None:
     text = block.get("text")
     if not isinstance(text, str):
         return None
-    tokens = len(text) / _TEXT_RATIO + _TEXT_FRAME
+    tokens = models.tokens_of_text(len(text)) + models.TEXT_TOKENS
     if block.get("whole"):
         return _Said(text, tokens)
     if _is_attached_file(role, text):
@@ -296,7 +296,9 @@ def _read_call(role: str, block: dict[str, Any], calls: _Calls) -> _Said | None:
     call, tool, text = str(block.get("id")), str(block.get("name")), _compact_json(arguments)
     calls[call] = tool, arguments
     kind = CALL if role == "assistant" else OTHER
-    return _Said(text, len(text) / _TEXT_RATIO + _CALL_FRAME, kind, call, tool, arguments)
+    return _Said(
+        text, models.tokens_of_text(len(text)) + models.CALL_TOKENS, kind, call, tool, arguments
+    )
 
 
 def _read_result(role: str, block: dict[str, Any], calls: _Calls) -> _Said:
@@ -308,18 +310,22 @@ def _read_result(role: str, block: dict[str, Any], calls: _Calls) -> _Said:
         return _Said(shown, _IMAGE_TOKENS, OTHER, call, tool, arguments)
     is_users = words.may_be_users_words(tool or None, text, is_error=block.get("is_error") is True)
     kind = RESULT if tool and role == "user" and not is_users else OTHER
-    return _Said(text, len(text) / _RESULT_RATIO + _RESULT_FRAME, kind, call, tool, arguments)
+    return _Said(
+        text, models.tokens_of_result(len(text)) + models.RESULT_TOKENS, kind, call, tool, arguments
+    )
 
 
 def _read_thinking(_role: str, block: dict[str, Any], _calls: _Calls) -> _Said:
     text, signature = str(block.get("thinking")), str(block.get("signature") or "")
-    return _Said(text + signature, len(text) / _TEXT_RATIO + len(signature) / _SIGNATURE_RATIO)
+    return _Said(
+        text + signature, models.tokens_of_text(len(text)) + len(signature) / _SIGNATURE_RATIO
+    )
 
 
 def _read_other(_role: str, block: dict[str, Any], _calls: object = None) -> _Said:
     text = _compact_json({name: value for name, value in block.items() if name != _MARKER})
     is_picture = block.get("type") in ("image", "document")
-    return _Said(text, _IMAGE_TOKENS if is_picture else len(text) / _TEXT_RATIO)
+    return _Said(text, _IMAGE_TOKENS if is_picture else models.tokens_of_text(len(text)))
 
 
 _READERS: dict[str, Callable[[str, dict[str, Any], _Calls], _Said | None]] = {

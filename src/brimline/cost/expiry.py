@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, NamedTuple
 
-from brimline import clienttools, clock, models
+from brimline import clock, models
 from brimline.compaction import cold
 from brimline.cost import LEAST_TOKENS
 from brimline.cost.bill import format_dollars
@@ -14,8 +14,8 @@ from brimline.fast import io, json
 from brimline.offload import judge
 from brimline.settings import config
 from brimline.state.session import MOD_ALIVE
-from brimline.transcript import read, row, words
-from brimline.transcript.calls import Call
+from brimline.transcript import read, row
+from brimline.transcript.session import Session
 
 if TYPE_CHECKING:
     from typing import Any
@@ -121,26 +121,19 @@ def _rows_since_compaction(transcript: str) -> list[dict[str, Any]]:
     """The rows since the last compaction, oldest first, as far back as is read."""
     backward = json.rows_backward(transcript, b"{", _MOST_BYTES)
     rows = itertools.takewhile(lambda fields: not row.is_compaction_row(fields), backward)
-    return list(rows)[::-1]
+    return [fields for fields in rows if not row.is_sidechain(fields)][::-1]
 
 
 def _count_characters_to_free(rows: list[dict[str, Any]], never: list[str]) -> int:
     """How many characters of results a compaction would put lines in the place of."""
-    calls = {call.id: call for fields in rows for call in row.main_thread_calls(fields)}
-    judged = {
-        call.id: Call(call.id, call.name, clienttools.subject_of_call(call.arguments))
-        for call in calls.values()
-        if not judge.does_call_match_any(never, call.name, call.arguments)
-    }
-    for result in (result for fields in rows for result in row.main_thread_results(fields)):
-        if call := judged.get(result.call_id):
-            marks = {"is_error": result.is_error, "is_marked": result.is_marked}
-            judged[call.id] = call._replace(
-                characters=len(result.text),
-                is_error=result.is_error,
-                is_users=words.may_be_users_words(call.tool, result.text, **marks),
-            )
-    found = cold.select_cold_result_calls([*judged.values()])
+    session, kept = Session(), set()
+    for fields in rows:
+        session.read_row(fields)
+        for call in row.main_thread_calls(fields):
+            if judge.does_call_match_any(never, call.name, call.arguments):
+                kept.add(call.id)
+    calls = [call for call in session.calls.values() if call.tool]
+    found = [call for call in cold.select_cold_result_calls(calls) if call.id not in kept]
     return sum((call.characters or 0) - _LINE_CHARACTERS for call in found)
 
 

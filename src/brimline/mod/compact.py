@@ -10,7 +10,7 @@ import binascii
 import hashlib  # noqa: F401 - the store hashes by it where it is loaded; there is much to hash
 from typing import Any, NamedTuple
 
-from brimline import clienttools
+from brimline import clienttools, models
 from brimline.compaction import cold
 from brimline.errors import StoreError
 from brimline.offload import judge
@@ -19,9 +19,6 @@ from brimline.store import layout, put, stub
 from brimline.transcript.calls import Call
 
 _TRIGGERS = ("auto", "manual", "idle")
-# Characters that a token of a result and of anything else stands for, and what each takes besides.
-_PER_RESULT_TOKEN, _PER_TOKEN = 2.85, 3.2
-_RESULT_TOKENS, _CALL_TOKENS, _TEXT_TOKENS = 12, 25, 4
 # Thinking is an entry without content: what it takes is not told, and it goes.
 _THINKING_TOKENS = 125
 
@@ -126,7 +123,7 @@ def read_conversation(
         uses, results = entry.get("toolUses") or (), entry.get("toolResults") or ()
         if not (entry["text"] or uses or results):
             found.thinking_tokens += _THINKING_TOKENS
-        found.tokens += len(entry["text"]) / _PER_TOKEN + _TEXT_TOKENS
+        found.tokens += models.tokens_of_text(len(entry["text"])) + models.TEXT_TOKENS
         for use in uses:
             _add_call(found, use)
         for result in results:
@@ -138,7 +135,7 @@ def read_conversation(
 def _add_call(found: Conversation, use: dict[str, Any]) -> None:
     call_id, arguments = use["tool_use_id"], use.get("input")
     arguments = arguments if isinstance(arguments, dict) else {}
-    found.tokens += _input_tokens(arguments) + _CALL_TOKENS
+    found.tokens += _input_tokens(arguments) + models.CALL_TOKENS
     found.inputs[call_id] = arguments
     found.calls[call_id] = Call(call_id, use["tool"], clienttools.subject_of_call(arguments))
 
@@ -146,7 +143,7 @@ def _add_call(found: Conversation, use: dict[str, Any]) -> None:
 def _add_result(found: Conversation, result: dict[str, Any], shown: Previews | None) -> None:
     whole, is_error = result["text"], bool(result.get("isError"))
     text = shown.without_reminders_put_back(whole) if shown else whole
-    found.tokens += _result_text_tokens(text) + _RESULT_TOKENS
+    found.tokens += _result_text_tokens(text) + models.RESULT_TOKENS
     call = found.calls.get(result["tool_use_id"])
     if call is None:
         return
@@ -237,11 +234,11 @@ def _first_image_base64_in(value: Any) -> str:
 
 
 def _result_text_tokens(text: str) -> float:
-    return len(text) / _PER_RESULT_TOKEN
+    return models.tokens_of_result(len(text))
 
 
 def _input_tokens(value: Any) -> float:
-    return _estimate_json_characters(value) / _PER_TOKEN
+    return models.tokens_of_text(_estimate_json_characters(value))
 
 
 def _estimate_json_characters(value: Any) -> int:
