@@ -76,6 +76,22 @@ def main(folder: Path) -> None:
     _filled(Play(_NEWER, project, hours_ago=2))
 
 
+def environment(folder: Path) -> dict[str, str]:
+    """All that a child may know of this machine, in the world below a folder."""
+    home = folder / HOME
+    programs = [home / ".local" / "bin", Path(sys.executable).parent, "/usr/bin", "/bin"]
+    return {
+        "HOME": str(home),
+        "CLAUDE_CONFIG_DIR": str(home / ".claude"),
+        "PATH": ":".join(map(str, programs)),
+        "TMPDIR": str(folder / "tmp"),
+        "LANG": "C.UTF-8",
+        "TZ": "UTC",
+        "NO_COLOR": "1",
+        **dict.fromkeys(("HTTPS_PROXY", "HTTP_PROXY"), "http://127.0.0.1:9"),
+    }
+
+
 class Play:
     """A session, played row by row with its hooks."""
 

@@ -82,22 +82,8 @@ class World:
         self.place, self.pristine = folder / "w", folder / "pristine"
         self.place.mkdir()
         program = [sys.executable, console_world.__file__, str(self.place)]
-        subprocess.run(program, env=self.environment(), check=True, timeout=300)
+        subprocess.run(program, env=console_world.environment(self.place), check=True, timeout=300)
         self.place.rename(self.pristine)
-
-    def environment(self) -> dict[str, str]:
-        """All that a child may know of this machine."""
-        home = self.place / console_world.HOME
-        programs = [home / ".local" / "bin", Path(sys.executable).parent, "/usr/bin", "/bin"]
-        return {
-            "HOME": str(home),
-            "CLAUDE_CONFIG_DIR": str(home / ".claude"),
-            "PATH": ":".join(map(str, programs)),
-            "TMPDIR": str(self.place / "tmp"),
-            "LANG": "C.UTF-8",
-            "TZ": "UTC",
-            "NO_COLOR": "1",
-        }
 
     def run(self, steps: list[Step]) -> list[str]:
         """What each step printed, with the world's paths as the pages show them."""
@@ -107,7 +93,7 @@ class World:
         done = subprocess.run(
             ["/bin/bash", "--norc", "-c", script],
             cwd=self.place / console_world.PROJECT,
-            env=self.environment(),
+            env=console_world.environment(self.place),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             check=False,

@@ -11,6 +11,11 @@ BrimlineError           one sentence for the user: the thing and the remedy
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
 
 class BrimlineError(Exception):
     """A problem to be told in one sentence; the command then ends with this code."""
@@ -45,3 +50,21 @@ class TeamError(BrimlineError):
 def reason(error: Exception) -> str:
     """Why the system refused, as it says it, without the name of a file of ours."""
     return getattr(error, "strerror", None) or str(error)
+
+
+def do_all(tasks: Iterable[Callable[[], Any]]) -> int:
+    """Do each of some tasks, whatever another one raises; the sum of the numbers they return.
+
+    Raises:
+        StateError: some of them failed; it says how.
+    """
+    done, problems = 0, []
+    for task in tasks:
+        try:
+            done += task() or 0
+        except Exception as error:  # noqa: BLE001 - forgetting goes on; the user is told
+            named = getattr(error, "filename", None)
+            problems.append(f"{named}: {reason(error)}" if named else str(error))
+    if problems:
+        raise StateError("; ".join(dict.fromkeys(problems)))
+    return done

@@ -162,7 +162,7 @@ def test_the_sessions_that_something_is_kept_of_are_known_with_their_project(
     deep.index_sources(home_dir, project_dir)
     recorded(project_dir, SESSION[:-1] + "9").prompt("Hello.")
 
-    kept = forget.sessions_with_kept_data(home_dir, values_in_all_traces)
+    kept, _ = forget.sessions_with_kept_data(home_dir, values_in_all_traces)
 
     assert kept == {SESSION: Kept(os.path.realpath(project_dir), os.path.getmtime(session.path))}
 

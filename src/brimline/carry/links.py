@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from brimline import clock
 from brimline.carry import fold, ledger, notes
 from brimline.carry.commands import FAILED
+from brimline.errors import do_all
 from brimline.fast import io, json, paths
 from brimline.foreign import flatten
 from brimline.state import forgotten
@@ -121,13 +123,16 @@ def remove_links_to_session(home_dir: str, session_id: str) -> None:
     """Remove every link that names a session.
 
     Raises:
-        OSError: one cannot be removed.
+        StateError: one cannot be read or removed; the others are.
     """
-    for folder in (CLIENTS, PROJECTS):
-        parent = f"{paths.carry_dir(home_dir)}/{folder}"
-        for name in io.list_names(parent):
-            if session_id.encode() in io.read_file(f"{parent}/{name}"):
-                io.remove(f"{parent}/{name}")
+    parents = [f"{paths.carry_dir(home_dir)}/{folder}" for folder in (CLIENTS, PROJECTS)]
+    links = [f"{parent}/{name}" for parent in parents for name in io.list_names(parent)]
+    do_all(partial(_remove_link_to_session, link, session_id) for link in links)
+
+
+def _remove_link_to_session(path: str, session_id: str) -> None:
+    if session_id.encode() in io.read_file(path):
+        io.remove(path)
 
 
 def delete_old_session_folders(home_dir: str, session_id: str, age_s: float, until: float) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from brimline.carry import ledger, links
+from brimline.errors import do_all
 from brimline.fast import io, paths
 from brimline.state import forgotten
 from brimline.transcript import find
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 FILES = {
     "sessions/*": r"carried-\d+",
@@ -32,9 +34,10 @@ def sessions(home: str) -> Iterator[tuple[str, str, float]]:
 
 def forget(home: str, asked: forgotten.Asked, *, dry_run: bool) -> dict[str, int]:
     """Delete sessions' folders, and every link that names them."""
-    files = 0
+    tasks: list[Callable[[], int | None]] = []
     for name in asked.sessions:
-        files += forgotten.delete_folder(paths.carry_session_dir(home, name), dry_run=dry_run)
+        folder = paths.carry_session_dir(home, name)
+        tasks.append(partial(forgotten.delete_folder, folder, dry_run=dry_run))
         if not dry_run:
-            links.remove_links_to_session(home, name)
-    return {"files": files}
+            tasks.append(partial(links.remove_links_to_session, home, name))
+    return {"files": do_all(tasks)}

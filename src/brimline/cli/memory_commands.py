@@ -293,9 +293,10 @@ def forget_command(
     if [session_id, project, before].count(None) != 2:  # noqa: PLR2004 - one of three
         raise StateError("name one of --session, --project and --before")
     home_dir = paths.data_dir()
-    chosen = _choose_sessions(
-        forget.sessions_with_kept_data(home_dir, values_in_all_traces), session_id, project, before
-    )
+    kept, problem = forget.sessions_with_kept_data(home_dir, values_in_all_traces)
+    if problem:
+        output.print_note(f"there may be more sessions than are known: {problem}")
+    chosen = _choose_sessions(kept, session_id, project, before)
     document: dict[str, Any] = {"session_ids": sorted(chosen.sessions), "dry_run": dry_run}
     if dry_run:
         document |= forget.forget(home_dir, chosen, values_in_all_traces, dry_run=True)

@@ -118,12 +118,17 @@ def drop_spendings_of(home_dir: str, session_ids: Iterable[str]) -> None:
     """Let go of what is kept of some sessions.
 
     Raises:
-        StateError: the file cannot be written.
+        OSError, StateError: the file cannot be read or written.
     """
-    names, known = set(session_ids), load_kept_spendings(home_dir)
-    left = [spending for spending in known if spending.session_id not in names]
-    if len(left) < len(known):
-        _save_spendings(home_dir, left)
+    names = set(session_ids)
+    try:
+        raw = io.read_file(f"{home_dir}/{FILE}")
+    except FileNotFoundError:
+        return
+    # Also where a line that cannot be read has one of them.
+    if any(name.encode() in raw for name in names):
+        known = load_kept_spendings(home_dir)
+        _save_spendings(home_dir, [one for one in known if one.session_id not in names])
 
 
 def _without_repeated_requests(spendings: list[Spending]) -> list[Spending]:

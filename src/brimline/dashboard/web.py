@@ -178,14 +178,18 @@ class Dashboard:
             with contextlib.suppress(BrimlineError, OSError, sqlite3.Error):  # pages tell of it
                 if not self.index.is_current and self.index.page_of_sessions(Filter(), 1, {})[1]:
                     self.wanted.wait(_FIRST_LOOK_S)
-                self.wanted.clear()
-                self.index.refresh()
-                self.spendings = spending.read_spendings(self.home_dir, spending.all_transcripts())
-                own = config.user_model_rows(self.home_dir)
-                rows = bill.bill_rows_by_group(self.spendings, ("session",), own)
-                self.costs = {row["session"]: row["dollars"] for row in rows}
+                self.refresh()
             time.sleep(_REFRESH_S)
             self.wanted.wait()
+
+    def refresh(self) -> None:
+        """Bring the index and what requests cost up to date."""
+        self.wanted.clear()
+        self.index.refresh()
+        self.spendings = spending.read_spendings(self.home_dir, spending.all_transcripts())
+        own = config.user_model_rows(self.home_dir)
+        rows = bill.bill_rows_by_group(self.spendings, ("session",), own)
+        self.costs = {row["session"]: row["dollars"] for row in rows}
 
     def sessions_page(self, request: Request) -> Response:
         """The list, filtered."""

@@ -93,6 +93,9 @@ def read_file(path: str, limit: int | None = None) -> bytes:
     descriptor = system.open(path_bytes(path), READ)
     try:
         return read_descriptor(descriptor, limit)
+    except OSError as error:
+        error.filename = path  # of a folder, which can be opened, the system says none
+        raise
     finally:
         system.close(descriptor)
 

@@ -41,6 +41,7 @@ except ImportError:  # pragma: no cover - another Python implementation
 _WHITESPACE = " \t\r\n\ufeff"
 FORMAT = 1
 _LINE_START = '{"v":'
+_NOT_ASCII = "\ufffd"
 
 
 def loads(text: str) -> Any:
@@ -127,7 +128,7 @@ def read_lines(
 
 def parse_and_count_damaged(raw: bytes) -> tuple[list[dict[str, Any]], int]:
     """The whole lines of this version, and the number of stretches that hold none."""
-    text = raw.decode("utf-8", "replace")
+    text = raw.decode("ascii", "replace")
     lines, damaged, end = [], 0, 0
     while (start := text.find(_LINE_START, end)) >= 0:
         damaged += bool(text[end:start].strip())
@@ -136,7 +137,9 @@ def parse_and_count_damaged(raw: bytes) -> tuple[list[dict[str, Any]], int]:
         except ValueError:
             end = start + 1  # what follows up to the next beginning is counted there
             continue
-        if line["v"] == FORMAT:
+        if _NOT_ASCII in text[start:end]:  # we write none, so that these are not our words
+            damaged += 1
+        elif line["v"] == FORMAT:
             lines.append(line)
     return lines, damaged + bool(text[end:].strip())
 

@@ -210,7 +210,7 @@ def _temporary_settings_file(settings: dict[str, Any]) -> Iterator[str]:
     try:
         io.make_folder_and_parents(place)
         for left in Path(place).glob(f"{_RUN}*"):
-            with contextlib.suppress(OSError), left.open() as other:
+            with contextlib.suppress(OSError), open(os.open(left, io.READ), "rb") as other:
                 fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if time.time() - left.stat().st_mtime > _BEING_WRITTEN_S:
                     left.unlink()

@@ -36,8 +36,8 @@ def check_mod(home_dir: str, project_dir: str) -> Iterator[Said]:
         yield "mod-off", {}
         return
     wired = parts.wiring_of_chosen_python(home_dir, parts.settings_path("user", project_dir))
-    if modfolder.Mod(home_dir, wired).plan_or_install(do=False).files:
-        yield "mod-stale", {"folder": modfolder.mod_folder(home_dir)}
+    if stale := modfolder.Mod(home_dir, wired).plan_or_install(do=False).files:
+        yield "mod-stale", {"files": ", ".join(change.path for change in stale)}
     settings = _read_all_settings(project_dir)
     yield _judge_whether_last_session_had_mod(home_dir, settings)
     for command in _foreign_precompact_commands(settings):

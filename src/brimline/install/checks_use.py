@@ -14,7 +14,7 @@ from brimline.fast import io, paths, policy
 from brimline.gauge.reading import Reading, measure_session
 from brimline.gauge.window import COMPACTION_RESERVE_TOKENS, ending_at_text, idle_compaction_tokens
 from brimline.guard.ceiling import Ceiling
-from brimline.install import client, datafolder
+from brimline.install import checks_files, client, datafolder
 from brimline.settings import config, presets
 from brimline.state import logs
 from brimline.state.session import SessionState
@@ -202,7 +202,8 @@ def _check_client_cleanup(home_dir: str, project_dir: str) -> Iterator[Said]:
 
 
 CHECKS = (
-    *(_check_data_folder, _check_own_errors, _check_configuration, _check_store),
+    *(_check_data_folder, checks_files.check_files, _check_own_errors, _check_configuration),
+    _check_store,
     *rooms.values_in_all_traces("check"),
     *(_check_client_version, _check_where_client_compacts, _check_client_cleanup),
 )

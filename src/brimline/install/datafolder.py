@@ -36,15 +36,15 @@ def our_folders(home_dir: str) -> list[str]:
     return [folder for folder in sorted(set(found), key=len) if os.path.isdir(folder)]
 
 
-def our_files(home_dir: str) -> list[str]:
-    """Every file of ours in the data folder, by its exact name."""
+def our_files(home_dir: str, *, of_any_kind: bool = False) -> list[str]:
+    """Every file of ours in the data folder, by its exact name; or whatever is in its place."""
     return [
         f"{folder}/{name}"
         for pattern, names in _our_patterns().items()
         for folder in _folders_matching(home_dir, pattern)
         for name in sorted(io.list_names(folder))
         if names and re.fullmatch(f"({names}){_LEFTOVER}", name)
-        if not os.path.isdir(f"{folder}/{name}")
+        if of_any_kind or not os.path.isdir(f"{folder}/{name}")
     ]
 
 

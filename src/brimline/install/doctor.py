@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import output
-from brimline.errors import InstallError
+from brimline.errors import BrimlineError, InstallError, reason
 from brimline.hooks import table
 from brimline.install import client, entries, parts, pythons, settingsfile, wiring
 from brimline.settings import clientsettings
@@ -44,10 +44,19 @@ def run_all_checks(home_dir: str, project_dir: str) -> list[Finding]:
 
     checks: list[Check] = [_check_settings_and_entries, _check_status_line, _check_slash_commands]
     checks += [_check_mcp_registration, checks_mod.check_mod, *checks_use.CHECKS]
-    said = [said for check in checks for said in check(home_dir, project_dir)]
+    said = [said for check in checks for said in _said_or_why_not(check, home_dir, project_dir)]
     # Several settings files may start the same program.
     texts = tomllib.loads(Path(__file__).with_name("findings.toml").read_text(encoding="utf-8"))
     return list(dict.fromkeys(make_finding(name, texts[name], filled) for name, filled in said))
+
+
+def _said_or_why_not(check: Check, home_dir: str, project_dir: str) -> list[Said]:
+    """What a check finds; one that fails stands in no other's way."""
+    try:
+        return list(check(home_dir, project_dir))
+    except (BrimlineError, OSError) as error:
+        named = getattr(error, "filename", None)
+        return [("check-failed", {"problem": f"{named}: {reason(error)}" if named else error})]
 
 
 def run_checks_as_document(home_dir: str, project_dir: str) -> dict[str, Any]:
@@ -113,7 +122,13 @@ def _check_entries(
     """Our entries in one settings file, and what they start."""
     place = {"path": path, "events": _missing_events_text(ours)}
     place["install"] = _install_command_for_file(path, project_dir)
-    yield _entries_finding_name(path, ours, home_dir, project_dir), place
+    if place["events"]:
+        yield "events-missing", place
+    else:
+        wired = parts.wiring_for_interpreter(ours[0].interpreter or "", home_dir)
+        stale = parts.Settings(path, home_dir, project_dir, wired).plan_or_install(do=False).files
+        place["stale"] = ", ".join(change.path for change in stale)
+        yield "entries-stale" if stale else "entries-current", place
     if not all(parts.is_trusted_entry(entry, path, home_dir) for entry in ours):
         yield "stranger", place
         return
@@ -133,16 +148,6 @@ def _install_command_for_file(path: str, project_dir: str) -> str:
 
 def _missing_events_text(ours: list[entries.Installed]) -> str:
     return ", ".join(event for event in table.EVENTS if event not in {e.event for e in ours})
-
-
-def _entries_finding_name(
-    path: str, ours: list[entries.Installed], home_dir: str, project_dir: str
-) -> str:
-    if _missing_events_text(ours):
-        return "events-missing"
-    wired = parts.wiring_for_interpreter(ours[0].interpreter or "", home_dir)
-    plan = parts.Settings(path, home_dir, project_dir, wired).plan_or_install(do=False)
-    return "entries-stale" if plan.has_changes else "entries-current"
 
 
 def _check_status_line(_home_dir: str, project_dir: str) -> Iterator[Said]:
@@ -187,7 +192,7 @@ def _check_slash_commands(home_dir: str, project_dir: str) -> Iterator[Said]:
     has_mod = client.is_our_plugin_on(project_dir) is not None
     started = pythons.program_of_this_process(home_dir)
     plan = parts.Commands(home_dir, started, has_mod=has_mod).plan_or_install(do=False)
-    names = [os.path.basename(change.path).removesuffix(".md") for change in plan.files]
+    names = [change.path.removeprefix(f"{parts.slash_commands_folder()}/") for change in plan.files]
     if names:
         yield "commands-stale", {"names": ", ".join(names)}
     yield from [("commands-left", {"note": note}) for note in plan.notes]

@@ -6,10 +6,9 @@ import ast
 import os
 import re
 import shlex
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from brimline.fast import paths
+from brimline.fast import io, paths
 from brimline.hooks import table
 from brimline.launch import LAUNCHER, bootstrap_code, is_bootstrap, is_launcher
 from brimline.settings import clientsettings
@@ -141,7 +140,7 @@ def _package_and_data_folder_in_code(code: str) -> tuple[str | None, str | None]
 
 def _read_launcher_text(launcher: str) -> str:
     try:
-        return Path(launcher).read_text(encoding="utf-8", errors="surrogateescape")
+        return io.read_file(launcher).decode("utf-8", "surrogateescape")
     except OSError:
         return ""
 

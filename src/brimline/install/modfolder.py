@@ -97,9 +97,13 @@ def mod_files(wired: entries.Wiring) -> dict[str, bytes]:
 
 
 def _is_our_folder(place: str) -> bool:
-    """Whether a folder is a marketplace that we generated."""
+    """Whether a folder is a marketplace that we generated, or holds what is left of one."""
     found = clientsettings.read_settings(f"{place}/{_MARKETPLACE_FILE}")
-    return (found.get("name"), found.get("owner")) == (client.MARKETPLACE, _OWNER)
+    there = {
+        os.path.relpath(f"{at}/{name}", place) for at, _, names in os.walk(place) for name in names
+    }
+    is_named_ours = (found.get("name"), found.get("owner")) == (client.MARKETPLACE, _OWNER)
+    return is_named_ours or (bool(there) and there <= mod_files(entries.NOWHERE).keys())
 
 
 def _json_bytes(value: dict[str, Any]) -> bytes:

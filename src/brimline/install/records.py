@@ -107,7 +107,7 @@ def _record_path(home_dir: str, path: str) -> str:
 
 def _read_record(file: str) -> Record | None:
     try:
-        document: Any = json.loads(Path(file).read_bytes())
+        document: Any = json.loads(io.read_file(file))
         original = document["original"]
         if document["v"] != FORMAT:
             return None

@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from brimline import clock
 from brimline.carry import fold, session_record
+from brimline.errors import StateError, do_all
 from brimline.state import forgotten
 from brimline.store import removal
 from brimline.transcript import find
 from brimline.transcript.project import real_folder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from brimline.rooms import Traces
 
 
@@ -27,22 +30,28 @@ class Kept(NamedTuple):
     last_at: float = 0.0
 
 
-def sessions_with_kept_data(home_dir: str, traces: Traces) -> dict[str, Kept]:
-    """Every session that something is kept of, with its project and when it was last active."""
+def sessions_with_kept_data(home_dir: str, traces: Traces) -> tuple[dict[str, Kept], str]:
+    """Every session that something is kept of; and why some room could not tell, if so."""
     kept: dict[str, Kept] = {}
 
     def merge_session(name: str, project: str, at: float) -> None:
         before = kept.get(name, Kept())
         kept[name] = Kept(before.project or real_folder(project), max(before.last_at, at))
 
-    for known_to in traces("sessions"):
+    def merge_sessions_of_room(known_to: Callable[[str], Iterator[tuple[str, str, float]]]) -> None:
         for name, project, at in known_to(home_dir):
             merge_session(name, project, at)
+
+    problem = ""
+    try:
+        do_all(partial(merge_sessions_of_room, room) for room in traces("sessions"))
+    except StateError as error:
+        problem = str(error)
     for path in find.files_beginning_with():
         name = find.session_id_of(path)
         if name in kept:
             merge_session(name, find.folder_it_began_in(path) or "", find.modified_at(path))
-    return kept
+    return kept, problem
 
 
 def forget(
@@ -57,16 +66,23 @@ def forget(
         dry_run: count what would go, and change nothing.
 
     Raises:
-        StateError: a link is in the place of a folder, or a room's file cannot be written.
-        OSError: something cannot be deleted.
+        StateError: some of it is still there; the message says in which rooms, and why.
     """
-    if not dry_run:
-        _note_forgotten(home_dir, asked)  # first: from here on nothing of it is taken in again
     counts = {"sessions": len(asked.sessions), "outputs": 0, "entries": 0, "files": 0, "backups": 0}
     asked = asked._replace(promised=partial(removal.keys_promised_by_rooms, home_dir, traces))
-    for forget_own in traces("forget"):
+
+    def forget_in_room(forget_own: Callable[..., dict[str, int]]) -> None:
         for what, number in forget_own(home_dir, asked, dry_run=dry_run).items():
             counts[what] += number
+
+    # On record first: from here on nothing of it is taken in again.
+    tasks = [] if dry_run else [partial(_note_forgotten, home_dir, asked)]
+    tasks += [partial(forget_in_room, room) for room in traces("forget")]
+    try:
+        do_all(tasks)
+    except StateError as error:
+        rest = "could go" if dry_run else "is gone"
+        raise StateError(f"not everything could be forgotten: {error}; the rest {rest}") from error
     return counts
 
 

@@ -125,6 +125,6 @@ def _hold_folder_lock(place: str) -> Iterator[None]:
     """Let one process of ours at a time compare and replace; it ends with the process."""
     lock = f"{paths.data_dir()}/memory/{paths.path_fingerprint(place)}.lock"
     io.create_exclusively(lock, b"")
-    with open(lock, "rb") as file:
+    with open(os.open(lock, io.READ), "rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

@@ -158,8 +158,7 @@ def read_notes_and_problems(home_dir: str, session: str) -> tuple[list[Note], li
 
 def _read_note(file: str) -> Note:
     try:
-        with open(file, encoding="utf-8", errors="surrogateescape") as lines:
-            head = json.loads(lines.readline())
+        head = json.loads(io.read_file(file).partition(b"\n")[0].decode("utf-8", "surrogateescape"))
         if head["v"] not in FORMATS:
             raise RewriteError(f"{file} was written by a newer brimline: upgrade this one")
         before, after = Fingerprint(*head["before"]), Fingerprint(*head["after"])

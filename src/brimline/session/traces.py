@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
+from brimline.errors import do_all
 from brimline.fast import io
 from brimline.session import restore
 from brimline.state import forgotten
 from brimline.transcript import find
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from brimline.state.forgotten import Asked
 
@@ -31,9 +33,9 @@ def sessions(home: str) -> Iterator[tuple[str, str, float]]:
 def forget(home: str, asked: Asked, *, dry_run: bool) -> dict[str, int]:
     """Delete notes and backups."""
     folders = [restore.rewrite_notes_folder(home, name) for name in asked.sessions]
-    files = sum(forgotten.delete_folder(folder, dry_run=dry_run) for folder in folders)
     made = restore.all_backups()
-    backups = [one for one in made if find.session_id_of(one.session) in asked.sessions]
-    for backup in backups if not dry_run else ():
-        io.remove(backup.path)
-    return {"files": files, "backups": len(backups)}
+    backups = [one.path for one in made if find.session_id_of(one.session) in asked.sessions]
+    tasks: list[Callable[[], int | None]]
+    tasks = [partial(forgotten.delete_folder, folder, dry_run=dry_run) for folder in folders]
+    tasks += [] if dry_run else [partial(io.remove, path) for path in backups]
+    return {"files": do_all(tasks), "backups": len(backups)}

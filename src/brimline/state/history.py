@@ -178,10 +178,14 @@ def delete_line_of_session(home_dir: str, session_id: str) -> None:
     Raises:
         OSError: the file cannot be written.
     """
+    path, name = _history_file(home_dir), session_id.encode()
     with _try_awhile_to_hold_lock(home_dir, float("inf")):
         lines = lines_by_session(home_dir)
-        if lines.pop(session_id, None):
-            io.replace_file(_history_file(home_dir), b"".join(lines.values()))
+        lines.pop(session_id, None)
+        # Also what stands under another name, or cannot be read, because the file is damaged.
+        kept = [line for line in lines.values() if b"/%b.jsonl" % name not in line]
+        if os.path.exists(path) and name in io.read_file(path):
+            io.replace_file(path, b"".join(kept))
 
 
 def sessions_in_file(home_dir: str) -> list[Session]:
@@ -401,8 +405,8 @@ def lines_by_session(home_dir: str) -> dict[str, bytes]:
         raise StateError(
             f"{_history_file(home_dir)} cannot be read: {error.strerror or error}"
         ) from error
-    lines = [line + b"\n" for line in data.split(b"\n") if line.startswith(_HEAD)]
-    return {line[len(_HEAD) :].partition(b'"')[0].decode("ascii"): line for line in lines}
+    ours = [line for line in data.split(b"\n") if line.startswith(_HEAD) and line.isascii()]
+    return {line[len(_HEAD) :].partition(b'"')[0].decode(): line + b"\n" for line in ours}
 
 
 def _encode_line(one: Session) -> bytes:

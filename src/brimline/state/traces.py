@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
+from brimline.errors import do_all
 from brimline.fast import io, json, paths
 from brimline.state import forgotten, history
 from brimline.transcript import find
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from brimline.state.forgotten import Asked
 
@@ -41,13 +43,12 @@ def sessions(home: str) -> Iterator[tuple[str, str, float]]:
 
 def forget(home: str, asked: Asked, *, dry_run: bool) -> dict[str, int]:
     """Delete sessions' folders and lines of the history and the logs."""
-    files = 0
+    tasks: list[Callable[[], int | None]] = []
     for name in asked.sessions:
-        files += forgotten.delete_folder(paths.session_dir(home, name), dry_run=dry_run)
-        if not dry_run:
-            history.delete_line_of_session(
-                home, name
-            )  # after its folder, from which it would be made anew
-            for log in _LOGS:
-                json.blank_out_lines(f"{home}/{log}", "session", name)
-    return {"files": files}
+        folder = paths.session_dir(home, name)
+        tasks.append(partial(forgotten.delete_folder, folder, dry_run=dry_run))
+        if not dry_run:  # the line after the folder, from which it would be made anew
+            tasks.append(partial(history.delete_line_of_session, home, name))
+            logs = [f"{home}/{log}" for log in _LOGS]
+            tasks += [partial(json.blank_out_lines, log, "session", name) for log in logs]
+    return {"files": do_all(tasks)}

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING
 
+from brimline.errors import do_all
 from brimline.store import layout, removal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from brimline.state.forgotten import Asked
+
 
 FILES = {
     "store": r"index\.jsonl(\.old)?|last_key|format|clients|references\.json|tidied",
@@ -30,9 +33,11 @@ def sessions(home: str) -> Iterator[tuple[str, str, float]]:
 
 def forget(home: str, asked: Asked, *, dry_run: bool) -> dict[str, int]:
     """Delete outputs that only these sessions stored."""
-    outputs = 0
-    if os.path.isdir(layout.store_folder(home)):
-        for name in asked.sessions:
-            act = removal.own_and_shared_keys if dry_run else removal.forget_session
-            outputs += len(act(home, name, asked.promised(name)).keys)
-    return {"outputs": outputs}
+    if not os.path.isdir(layout.store_folder(home)):
+        return {}
+    act = removal.own_and_shared_keys if dry_run else removal.forget_session
+
+    def forget_session(name: str) -> int:
+        return len(act(home, name, asked.promised(name)).keys)
+
+    return {"outputs": do_all(partial(forget_session, name) for name in asked.sessions)}
