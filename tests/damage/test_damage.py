@@ -177,7 +177,7 @@ _EMPTY = r"(history|spending)\.jsonl|config\.toml|store/last_key|.*\.sqlite3"
 UNSEEN = {
     how: re.compile(
         r"gateway/run-.*|sessions/[^/]*/(?!spool|.*json)[^/]*|.*\.lock|store/tidied|carry/clients/.*"
-        rf"|carry/.*/checkpoint\.md|{more}"
+        rf"|memory/confirmed|carry/.*/checkpoint\.md|{more}"
     )
     for how, more in {
         **dict.fromkeys(("link", "dangling", "pipe", "folder", "closed")),

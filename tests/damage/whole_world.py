@@ -145,6 +145,7 @@ def _complete_marks(home: str) -> None:
     """The small files that the page on the data folder names, as far as nobody left one."""
     links.note_session_of_client(home, str(os.getpid()), SESSION)
     Path(home, "memory", "home").write_text("0" * 32)
+    Path(home, "memory", "confirmed").write_text("qdrant+http://a@127.0.0.1/c")
     Path(home, "store", "references.json").write_text('{"v":1,"files":{}}')
     for name in test_delete_data.documented():
         folder, _, file = name.replace("/s1/", f"/{SESSION}/").rpartition("/")
