@@ -21,7 +21,6 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import click
 import pytest
 from tests import console_world
 from tests.install.test_delete_data import documented as documented_names
@@ -37,6 +36,8 @@ from . import whole_world
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+    import click
 
 ROOT = Path(__file__).parents[2]
 ONE = whole_world.SESSION[:8]
