@@ -147,24 +147,6 @@ def test_a_refused_request_is_made_shorter_once(conversations: Conversations) ->
     assert not conversations.shorten_refused_in_place(later, told)
 
 
-def test_a_refused_request_that_another_gateway_overtook_is_left_as_it_was(
-    conversations: Conversations, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nothing would be sent but the same once more, and nothing new stands in for anything."""
-    talk = Talk()
-    for number in range(12):
-        talk.read(f"/w/file{number}.py", 9_000)
-    passing = conversations.prepare_request(raw_of(talk), {}, time.time())
-    assert passing.known is not None
-    before, standing = passing.raw, dict(passing.known.state.standing)
-    monkeypatch.setattr(conversations._stickiness, "record_request", lambda *_: None)
-
-    told = b"prompt is too long: 40000 tokens > 20000 maximum"
-
-    assert not conversations.shorten_refused_in_place(passing, told)
-    assert (passing.raw, passing.known.state.standing) == (before, standing)
-
-
 def test_counting_the_tokens_of_a_request_keeps_nothing_of_it(
     conversations: Conversations, home_dir: str
 ) -> None:
@@ -524,33 +506,6 @@ def test_counting_adopts_nothing_of_another_conversation(conversations: Conversa
     assert len(counted) < len(raw_of(bulky(1)))
     assert adopted == {}
     assert conversations._stickiness.sent_stand_ins(sent.names, "s1/")
-
-
-class Late(Stickiness):
-    """One that another gateway is always faster than."""
-
-    tries = 0
-
-    def record_request(self, *_: Any, **__: Any) -> int | None:
-        """Say so."""
-        self.tries += 1
-        return None
-
-
-def test_where_another_gateway_is_always_faster_nothing_new_is_replaced(home_dir: str) -> None:
-    """After five attempts the request passes with what stands in already."""
-    with contextlib.closing(Late(home_dir, time.time())) as sticky:
-        policy = config.build_live_policy(home_dir, home_dir)
-        talks = Conversations(home_dir, Settings(), policy, sticky)
-        raw = raw_of(bulky())
-        passing = talks.prepare_request(raw, _session(1), time.time())
-
-    assert sticky.tries == 5
-    assert passing.raw == raw
-    assert passing.outcome
-    assert not passing.outcome.is_changed
-    assert passing.known
-    assert not any(passing.known.state.standing.values())
 
 
 def test_a_conversation_beside_another_has_a_name_of_its_own(conversations: Conversations) -> None:

@@ -26,21 +26,15 @@ def line(text: str) -> StandIn:
     return StandIn(2, {"text": text}, f"key of {text}", 7.5)
 
 
-def test_a_request_is_kept_under_a_number_and_only_behind_the_one_it_was_decided_upon(
-    home_dir: str,
-) -> None:
-    """Where another gateway has gone on with the conversation, nothing of it is kept."""
+def test_a_request_is_kept_under_a_number(home_dir: str) -> None:
+    """The later, the larger; one that is kept again stays in its place."""
     now = time.time()
     request = sent(now)
     with contextlib.closing(Stickiness(home_dir, now)) as sticky:
         first = sticky.record_request("talk", request, {})
-        assert first
-        second = sticky.record_request("talk", request, {}, first)
-        assert second
+        second = sticky.record_request("talk", request, {})
         assert second > first
-        assert sticky.record_request("talk", request, {}, first) is None
         assert [kept.number for _, kept in sticky.last_requests("talk")] == [second, first]
-        # One that is kept again stays in its place.
         assert sticky.record_request("talk", request._replace(number=first, marked=2), {}) == first
         assert [kept.marked for _, kept in sticky.last_requests("talk")] == [None, 2]
 
@@ -49,10 +43,10 @@ def test_another_conversation_adopts_what_stands_in_and_keeps_it_as_its_own(home
     """Later changes of the first do not reach it; a mere look adopts nothing."""
     now = time.time()
     with contextlib.closing(Stickiness(home_dir, now)) as sticky:
-        first = sticky.record_request("one", sent(now), {"a": line("old"), "b": line("b")})
+        sticky.record_request("one", sent(now), {"a": line("old"), "b": line("b")})
         looked = sticky.adopt_others_stand_ins(["a", "x"], "three", is_sent=False)
         adopted = sticky.adopt_others_stand_ins(["a", "x"], "two")
-        sticky.record_request("one", sent(now), {"a": line("new")}, first)
+        sticky.record_request("one", sent(now), {"a": line("new")})
 
         assert looked == adopted == {"a": line("old")}
         assert sticky.adopt_others_stand_ins(["a", "b"], "one") == {
@@ -69,7 +63,7 @@ def test_a_request_of_before_has_what_stood_in_then(home_dir: str) -> None:
     now = time.time()
     with contextlib.closing(Stickiness(home_dir, now)) as sticky:
         first = sticky.record_request("one", sent(now), {"a": line("old")})
-        sticky.record_request("one", sent(now), {"a": line("new"), "b": line("b")}, first)
+        sticky.record_request("one", sent(now), {"a": line("new"), "b": line("b")})
 
         assert sticky.sent_stand_ins(["a", "b"], "one", first) == {"a": line("old")}
         assert sticky.sent_stand_ins(["a", "b"], "one") == {"a": line("new"), "b": line("b")}
@@ -89,9 +83,8 @@ def test_the_last_two_requests_of_each_conversation_with_a_name_are_known(home_d
     """The last first, with those of its branches, and not those of another session."""
     now = time.time()
     with contextlib.closing(Stickiness(home_dir, now)) as sticky:
-        number = None
         for name in ("first", "second", "third"):
-            number = sticky.record_request("s/", sent(now, name), {}, number)
+            sticky.record_request("s/", sent(now, name), {})
         sticky.record_request("s/#branch", sent(now, "branch"), {})
         sticky.record_request("s/agent", sent(now, "agent"), {})
         sticky.record_request("r/", sent(now, "other"), {})
@@ -198,27 +191,16 @@ def test_what_is_kept_is_the_users_alone_and_one_file_in_the_end(home_dir: str) 
     assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
-def test_a_request_that_is_not_kept_leaves_nothing_that_stands_in(home_dir: str) -> None:
-    """Nor does one whose conversation has begun elsewhere meanwhile."""
-    with contextlib.closing(Stickiness(home_dir, 0.0)) as sticky:
-        assert sticky.record_request("one", sent(1.0), {}) == 1
-        assert sticky.record_request("one", sent(1.0), {"a": line("a")}) is None
-        assert sticky.record_request("two", sent(1.0), {"a": line("a")}, 1) is None
-        assert sticky.adopt_others_stand_ins(["a"], "three") == {}
-        assert sticky.record_request("one", sent(1.0), {"a": line("a")}, 1) == 2
-        assert sticky.adopt_others_stand_ins(["a"], "three") == {"a": line("a")}
-
-
 def test_a_request_is_kept_with_all_that_stands_in_or_not_at_all(home_dir: str) -> None:
     """Where one of them cannot be written, nothing is."""
     broken = StandIn(2, {"text": object()}, "key", 1.0)
     with contextlib.closing(Stickiness(home_dir, 0.0)) as sticky:
-        first = sticky.record_request("one", sent(1.0, "first"), {})
+        sticky.record_request("one", sent(1.0, "first"), {})
         with pytest.raises(TypeError):
-            sticky.record_request("one", sent(1.0, "second"), {"a": line("a"), "b": broken}, first)
+            sticky.record_request("one", sent(1.0, "second"), {"a": line("a"), "b": broken})
         known = [kept.hash for _, kept in sticky.last_requests("one")]
         standing = sticky.adopt_others_stand_ins(["a"], "two")
-        again = sticky.record_request("one", sent(1.0, "third"), {}, first)
+        again = sticky.record_request("one", sent(1.0, "third"), {})
 
     assert (known, standing) == (["first"], {})
     assert again

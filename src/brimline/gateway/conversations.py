@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
 # So many are known at a time; of others only what is on disk.
 _MOST_CONVERSATIONS = 64
-# Against another gateway that goes on with the same conversation at the same time.
-_MOST_ATTEMPTS = 5
 # For so long a sign of life of our mod counts.
 _MOD_SIGN_S = 86_400
 _SESSION_HEADER, _AGENT_HEADER = b"x-claude-code-session-id", b"x-claude-code-agent-id"
@@ -78,10 +76,10 @@ class Passing:
 class _Known:
     """One of them, as far as this gateway knows it."""
 
-    def __init__(self, state: State, number: int | None = None) -> None:
+    def __init__(self, state: State) -> None:
         self.state = state
-        self.number = number
-        """Of its last request."""
+        self.number = 0
+        """Of its last request that is known here: one that is later came from another gateway."""
         self.lock = threading.Lock()
 
 
@@ -154,9 +152,8 @@ class Conversations:
             outcome = make(known.state)
             if outcome is not None:
                 passing.fresh = []
-                if self._commit_outcome(passing, known, outcome):
-                    return True
-                compactor.undo_fresh_stand_ins(known.state, outcome)
+                self._commit_outcome(passing, known, outcome)
+                return True
         return False
 
     def note_second_refusal(self, passing: Passing) -> None:
@@ -219,13 +216,9 @@ class Conversations:
     def _set_outcome(self, passing: Passing, headers: Mapping[bytes, bytes], now: float) -> None:
         if not self._fill_in_conversation(passing, headers):
             return
-        for _ in range(_MOST_ATTEMPTS):
-            known = passing.known = self._load_or_make_known_conversation(passing)
-            with known.lock:
-                if self._decide_unless_overtaken(passing, known, now):
-                    return
+        known = passing.known = self._load_or_make_known_conversation(passing)
         with known.lock:
-            self._set_outcome_of_known_stand_ins_only(passing, known.state)
+            self._decide_and_keep(passing, known, now)
 
     def _fill_in_conversation(self, passing: Passing, headers: Mapping[bytes, bytes]) -> bool:
         """Whether a request is of a conversation, and of which."""
@@ -243,30 +236,20 @@ class Conversations:
         passing.name = self._continued_or_new_name(passing)
         return True
 
-    def _decide_unless_overtaken(self, passing: Passing, known: _Known, now: float) -> bool:
-        """Decide on a request and keep that; False where another gateway has been faster."""
+    def _decide_and_keep(self, passing: Passing, known: _Known, now: float) -> None:
         state = known.state
         made = self._resent_outcome(passing, state, now)
         outcome = made or self._apply_layers(passing, state, now)
         try:
-            if self._commit_outcome(passing, known, outcome):
-                return True
-            compactor.undo_fresh_stand_ins(state, outcome)
-            passing.requests = self._stickiness.last_requests(f"{passing.session}/{passing.agent}")
+            self._commit_outcome(passing, known, outcome)
         except (OSError, sqlite3.Error, BrimlineError) as error:
             # A full disk, a locked file: what stands in already goes on to do so.
             self._log_failure(error)
-            self._set_outcome_of_known_stand_ins_only(passing, state)
-            return True
-        return False
-
-    def _set_outcome_of_known_stand_ins_only(self, passing: Passing, state: State) -> None:
-        """Nothing new is replaced, and nothing comes back."""
-        passing.outcome = compactor.rebuild_sent_request(
-            passing.body, passing.found, state.standing, None
-        )
-        if passing.outcome.is_changed:
-            passing.raw = _json_bytes_of_body(passing.outcome.body)
+            passing.outcome = compactor.rebuild_sent_request(
+                passing.body, passing.found, state.standing, None
+            )
+            if passing.outcome.is_changed:
+                passing.raw = _json_bytes_of_body(passing.outcome.body)
 
     def _resent_outcome(self, passing: Passing, state: State, now: float) -> Outcome | None:
         """The bytes that were sent for the same request: after a restart, or asked once more."""
@@ -347,9 +330,9 @@ class Conversations:
             known = self._known.pop(passing.name, None)
             if known is None or last is None:  # new here, or forgotten meanwhile
                 known = _Known(self._state_from_disk_or_parent_branch(passing))
-            elif last.number != known.number:
+            elif (last.number or 0) > known.number:
                 self._restore_state_from_last_request(passing, known.state, last)
-            known.number = last.number if last else None
+            known.number = max(known.number, (last and last.number) or 0)
             self._known[passing.name] = known
             while len(self._known) > _MOST_CONVERSATIONS:
                 self._known.popitem(last=False)
@@ -377,22 +360,15 @@ class Conversations:
             standing = self._stickiness.sent_stand_ins(names, passing.name)
             state.standing = dict.fromkeys(names) | standing
 
-    def _commit_outcome(self, passing: Passing, known: _Known, outcome: Outcome) -> bool:
-        """Keep what is new before it is sent; where that fails, nothing of it is.
-
-        False where another gateway has gone on with the conversation meanwhile.
-        """
+    def _commit_outcome(self, passing: Passing, known: _Known, outcome: Outcome) -> None:
+        """Keep what is new before it is sent; where that fails, nothing of it is."""
         try:
             for block in outcome.originals.values():
                 self._store_original_block(block, passing)
             if passing.sent:
                 sent = passing.sent._replace(marked=outcome.marked)
-                after = known.number
-                number = self._stickiness.record_request(passing.name, sent, outcome.fresh, after)
-                if number is None:
-                    return False
-                passing.sent = sent._replace(number=number)
-                known.number = number
+                known.number = self._stickiness.record_request(passing.name, sent, outcome.fresh)
+                passing.sent = sent._replace(number=known.number)
         except BaseException:
             compactor.undo_fresh_stand_ins(known.state, outcome)
             raise
@@ -405,7 +381,6 @@ class Conversations:
         ]
         if outcome.is_changed:
             passing.raw = _json_bytes_of_body(outcome.body)
-        return True
 
     def _store_original_block(self, block: blocks.Block, passing: Passing) -> None:
         meta = {

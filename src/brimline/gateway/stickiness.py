@@ -134,26 +134,20 @@ class Stickiness:
             ).fetchall()
         return [(name, Sent(*row)) for name, *row in rows]
 
-    def record_request(
-        self, conversation: str, sent: Sent, fresh: Mapping[str, StandIn], after: int | None = None
-    ) -> int | None:
+    def record_request(self, conversation: str, sent: Sent, fresh: Mapping[str, StandIn]) -> int:
         """A request is about to be sent with these stand-ins: all is kept, or an error and none.
 
         Args:
             conversation: the one that it goes on with.
             sent: the request.
             fresh: what stands in from now on.
-            after: the conversation's last request when this was decided, for a new one.
 
         Returns:
-            Its number; None where another gateway has gone on with the conversation since.
+            Its number.
         """
         with self._lock, self._database:
             run = self._database.execute
             run("BEGIN IMMEDIATE")
-            last = run("SELECT max(number) FROM requests WHERE conversation = ?", (conversation,))
-            if sent.number is None and last.fetchone()[0] != after:
-                return None
             number = run(
                 "INSERT OR REPLACE INTO requests (conversation, hash, blocks, prefix, marked,"
                 " lifetime_s, at, number) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
