@@ -9,17 +9,18 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
-import pytest
 from tests.memory.worlds import SESSION, recorded
 
 from brimline import __version__
-from brimline.mcp import server, tools
+from brimline.mcp import tools
 from brimline.store import put
 
 from .conversation import Server
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
 # Prints the modules of ours that are loaded, and whether our folder exists, at `initialize`.
 SPY = """
@@ -192,63 +193,3 @@ def test_the_server_works_in_the_project_of_the_session_that_asks(
     assert "hits 1-1 of 1" in by_query[0]
     assert not by_query[1]
     assert by_key == (f"[brimline recall {key[:19]}: all 2 lines]\none\nneedle 東京", False)
-
-
-# What `brimline.cli.main` does around a command.
-BARE = """
-import sys
-sys.path.insert(0, sys.argv[1])
-from brimline.errors import BrimlineError
-from brimline.mcp.server import mcp
-try:
-    mcp([])
-except BrimlineError as error:
-    sys.exit(f"brimline: {error}")
-"""
-
-
-@pytest.mark.parametrize(
-    "package",
-    [
-        {"mcp/__init__.py": "raise ModuleNotFoundError('No module named mcp', name='mcp')"},
-        {
-            "mcp/__init__.py": "",
-            "mcp/types.py": "class Tool: ...",
-            "mcp/server/__init__.py": "class Server: ...",
-            "mcp/server/stdio.py": "def stdio_server(): ...",
-        },
-    ],
-    ids=["none", "version 1"],
-)
-def test_without_the_sdk_one_sentence_says_how_to_get_it(
-    world: Path, package: dict[str, str]
-) -> None:
-    """And the exit code is not zero."""
-    for name, text in package.items():
-        path = world / "site" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-
-    done = subprocess.run(
-        [sys.executable, "-c", BARE, str(world / "site")],
-        capture_output=True,
-        text=True,
-        check=False,
-        stdin=subprocess.DEVNULL,
-        timeout=60,
-    )
-
-    assert done.returncode == 1
-    assert done.stdout == ""
-    assert done.stderr.startswith("brimline: the MCP server needs the MCP SDK, version 2")
-    # With all extras: `uv tool install` takes out what it does not name.
-    assert "`uv tool install '.[all]'`" in done.stderr
-
-
-def test_a_defect_of_ours_is_not_taken_for_a_missing_sdk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It would send people to install what they have."""
-    monkeypatch.setitem(sys.modules, "brimline.mcp.tools", None)
-    monkeypatch.delattr("brimline.mcp.tools", raising=False)
-
-    with pytest.raises(ImportError):
-        server.mcp.callback()  # type: ignore[misc]

@@ -143,6 +143,22 @@ def test_nothing_leaves_before_a_person_has_confirmed_the_address(
     assert elsewhere.connections == 0
 
 
+def test_the_proxy_of_the_address_is_the_one_that_is_used(
+    home_dir: str, project_dir: str, listeners: list[Listener], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the environment says of proxies, and of hosts that need none."""
+    proxy, elsewhere = listeners
+    monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{elsewhere.port}")
+    monkeypatch.setenv("NO_PROXY", "*")
+    url = f"qdrant+http://server.invalid/team?proxy=http://127.0.0.1:{proxy.port}"
+    set_url(home_dir, url)
+    confirmation.keep(home_dir, parse_place(url))
+
+    assert "cannot be reached" in str(together.status(home_dir, project_dir))
+    assert proxy.connections > 0
+    assert elsewhere.connections == 0
+
+
 @pytest.mark.parametrize(
     ("url", "is_same"),
     [

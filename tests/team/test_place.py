@@ -48,7 +48,7 @@ def test_an_address_says_how_it_is_reached(
 
 @pytest.mark.parametrize(
     "host",
-    ["a.example:0", "a.example:65536", "10.0.0.256", "[::g]", "-a", "a-", "a..b", "a" * 64, "a b"],
+    ["a.example:0", "a.example:65536", "[::g]", "a..b", "a b", "a:b:1"],
 )
 def test_what_can_be_no_node_is_refused(host: str) -> None:
     """In one sentence that says the form."""

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from brimline import __version__, pinned
-from brimline.errors import BrimlineError
 from brimline.fast import paths
 
 if TYPE_CHECKING:
@@ -42,18 +41,9 @@ def mcp(data: str = "", client: str = "", home: str = "") -> None:
         paths.pin(data, client, home)
     else:
         pinned.pin_or_refuse("mcp")
-    try:
-        import anyio
+    import anyio
 
-        server = build_server()
-    except ImportError as error:
-        # Ours would be a defect; the SDK's are a package that is missing or too old.
-        if (error.name or "").startswith("brimline"):
-            raise
-        from brimline import extras
-
-        hint = extras.text_with_install_hint("the MCP server needs the MCP SDK, version 2")
-        raise BrimlineError(hint) from error
+    server = build_server()
     # The client says goodbye with SIGINT; there is nothing to clean up and nobody to tell.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     threading.Thread(target=_share_with_team_repeatedly, daemon=True).start()
@@ -62,8 +52,7 @@ def mcp(data: str = "", client: str = "", home: str = "") -> None:
 
 def build_server() -> Server[Any]:
     """The server without a connection."""
-    # `ServerRequestContext` is what version 1 of the SDK, which would not do, does not have.
-    from mcp.server import Server, ServerRequestContext  # noqa: F401
+    from mcp.server import Server
 
     from brimline.mcp import tools
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 import urllib.parse
 from typing import NamedTuple
@@ -16,8 +15,9 @@ _URL = re.compile(
 )
 # A proxy gets no password: the address is shown to people.
 _OPTIONS = {"replication": "[1-9]", "proxy": r"http://[\w.-]+:\d{1,5}", "authority": "/.+"}
-_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[\w.-]+)(?::(\d{1,5}))?", re.ASCII | re.IGNORECASE)
-_LABEL = re.compile(r"(?!-)[\w-]{1,63}(?<!-)", re.ASCII)
+_HOST = re.compile(
+    r"(\[[0-9a-f:.]+\]|[\w-]+(?:\.[\w-]+)*)(?::(\d{1,5}))?", re.ASCII | re.IGNORECASE
+)
 
 
 class Place(NamedTuple):
@@ -63,16 +63,7 @@ def parse_place(url: str) -> Place:
 
 
 def _host_port_or_empty(text: str) -> str:
-    """A host with its port; empty where there can be none of that name."""
+    """A host with its port; empty where it has no form of one."""
     match = _HOST.fullmatch(text)
-    name, port = (match[1], int(match[2] or _PORT)) if match else ("", 0)
-    try:
-        if name.startswith("["):
-            ipaddress.IPv6Address(name[1:-1])
-        elif name.rpartition(".")[2].isdigit():
-            ipaddress.IPv4Address(name)
-        elif not all(map(_LABEL.fullmatch, name.split("."))):
-            return ""
-    except ValueError:
-        return ""
-    return f"{name}:{port}" if 0 < port <= _LAST_PORT else ""
+    port = int(match[2] or _PORT) if match else 0
+    return f"{match[1]}:{port}" if match and 0 < port <= _LAST_PORT else ""
