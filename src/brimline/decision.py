@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 # The client hands the model a file path instead of the text beyond 10,000 characters.
 NOTE_BUDGET_CHARACTERS = 9_000
 
-_RANK = {"": 0, "ask": 1, "deny": 2}
+_RANK = {"": 0, "allow": 1, "ask": 2, "deny": 3}
 
 
 class Decision:
@@ -37,8 +37,9 @@ class Decision:
 def merge_decisions(decisions: list[Decision]) -> Decision:
     """Combine what the rooms decided.
 
-    Deny wins over ask, ask over none; among equals the first speaks. The first replacement wins.
-    Notes add up in order within the budget; the note that no longer fits is left out whole.
+    Deny wins over ask, ask over allow, allow over none; among equals the first speaks. The first
+    replacement wins. Notes add up in order within the budget; the note that no longer fits is left
+    out whole.
     """
     if len(decisions) == 1:
         return decisions[0]

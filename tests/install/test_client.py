@@ -38,10 +38,10 @@ def test_a_registered_server_is_ours_by_its_last_words(
     servers = {} if noted is None else {"brimline": noted}
     (home.config / ".claude.json").write_text(json.dumps({"mcpServers": servers}))
 
-    server = clients.registered_mcp_server()
+    server = clientsettings.registered_mcp_server()
 
     assert (server is not None) is found
-    assert bool(server and clients.is_our_server(server)) is is_ours
+    assert bool(server and clientsettings.is_mcp_server_ours()) is is_ours
     assert server is None or server["env"] == {}
 
 

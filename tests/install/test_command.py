@@ -114,7 +114,7 @@ def test_an_install_says_what_it_means_and_how_to_undo_it() -> None:
     assert whole == [
         "write   /s",
         "later   the MCP server: `claude` is not on PATH; install again once it is",
-        "allow   the model to fetch stored output unasked (not with --no-allow)",
+        "allow   the model to fetch unasked what the same project stored (--no-allow: ask)",
         *modfolder.EFFECT,
         *end,
     ]
@@ -135,7 +135,7 @@ def test_an_install_says_what_it_means_and_how_to_undo_it() -> None:
 def test_what_is_installed_depends_on_the_scope_and_the_flags(
     scope: str, flags: dict[str, bool], chosen: list[str]
 ) -> None:
-    """Permission rules not into settings that others share, the mod for the user alone."""
+    """Recalls are not let pass by settings that others share, the mod is for the user alone."""
     asked = dict.fromkeys(("no_mcp", "no_mod", "no_allow"), False) | flags
     options = command._Asked(scope, **asked, interpreter=None)
     found = command._parts_to_install(options, WIRED, "/data", "/p")
@@ -143,12 +143,12 @@ def test_what_is_installed_depends_on_the_scope_and_the_flags(
 
     assert [type(part).__name__ for part in found] == chosen
     assert isinstance(settings, parts.Settings)
-    assert bool(settings.wired.rules) is (scope != "project")
+    assert settings.wired.allow is (scope != "project" and not flags.get("no_mcp", False))
     mod = "" if flags.get("no_mod") else "/data/mod"
     assert settings.wired.mod == (mod if scope == "user" else None)
     without = command._parts_to_install(options._replace(no_allow=True), WIRED, "/data", "/p")[0]
     assert isinstance(without, parts.Settings)
-    assert without.wired.rules == ()
+    assert without.wired.allow is False
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def test_a_round_trip_gives_back_every_byte(original: bytes, home: Home) -> None
         (group,) = hooks[event]
         (entry,) = group["hooks"]
         assert (group.get("matcher"), entry["timeout"]) == (
-            answered.tool_matcher(),
+            answered.tool_matcher(("store",)),
             answered.timeout_s,
         )
         assert (entry["command"], entry["args"]) == (str(home.launcher), [event])
@@ -464,19 +464,25 @@ def test_with_a_client_everything_comes_and_goes(client: Home) -> None:
     assert client.settings.read_bytes() == ORIGINAL
 
 
-def test_permission_rules_can_be_left_out(home: Home) -> None:
-    """And the user's own stay."""
-    home.edit(permissions={"allow": ["mcp__brimline__recall", "Bash(ls:*)"]})
+def test_rules_of_an_earlier_version_go_with_the_next_install(home: Home) -> None:
+    """The user's own stay, and whether recalls are let pass is as it was told last."""
+
+    def is_watched() -> bool:
+        return table.RECALL in str(home.value["hooks"]["PreToolUse"])
+
+    home.edit(permissions={"allow": ["Bash(ls:*)"]})
     before = home.value
-    home.install("--no-allow")
-    assert home.value["permissions"] == before["permissions"]
     home.install()
-    assert len(home.value["permissions"]["allow"]) == 4
-    home.edit(x=1)
+    assert is_watched()
+    old = ["Bash(ls:*)", "Bash(brimline store get:*)", "mcp__brimline__recall"]
+    home.edit(permissions={"allow": old})
 
+    home.install("--no-allow")
+
+    assert home.value["permissions"] == before["permissions"]
+    assert not is_watched()
     home.uninstall()
-
-    assert home.value == before | {"x": 1}
+    assert home.value == before
 
 
 @pytest.mark.parametrize("fault", ["no client", "client fails", "client lies", "no folder"])

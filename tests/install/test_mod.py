@@ -42,7 +42,6 @@ def test_the_client_is_told_of_a_private_folder_and_forgets_it_to_the_byte(home:
     assert not any(stat.S_IMODE(path.stat().st_mode) & 0o077 for path in files)
     started = json.loads(Path(place, "brimline", "brimline.json").read_bytes())
     assert started["command"] == [str(home.launcher), "mod"]
-    assert started["own"] == str(home.launcher)
 
     home.uninstall()
 

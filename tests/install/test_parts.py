@@ -361,10 +361,9 @@ def test_the_status_line_of_a_weaker_scope_is_carried_along(home: Home) -> None:
     assert wrapped() is None
 
 
-def test_the_user_is_told_of_permission_rules_that_are_new(home: Home) -> None:
+def test_the_user_is_told_what_is_let_pass(home: Home) -> None:
     """And not again."""
-    rules = entries.rules_allowing_recall(None)
-    wired = entries.Wiring("/usr/bin/python3", "/one", home.data, rules=rules)
+    wired = entries.Wiring("/usr/bin/python3", "/one", home.data, allow=True)
     part = parts.Settings(str(home.settings), home.data, home.project, wired)
     assert part.plan_or_install(do=True).notes == [parts.ALLOWED]
     later = parts.Settings(str(home.settings), home.data, home.project, wired._replace(root="/two"))

@@ -209,26 +209,26 @@ def _write(project_dir: str, scope: str, document: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("allow", "deny", "expected"),
+    ("matcher", "allow", "barred", "expected"),
     [
-        ([], [], False),
-        (["Bash(brimline store get:*)"], [], True),
-        (["Bash(/x/python -I -m brimline store get:*)"], [], True),
-        (["Bash(brimline:*)"], [], True),
-        (["mcp__brimline"], [], True),
-        (["Bash"], [], True),
-        (["Bash(git:*)", "Bash(brimline store get)", "mcp__other__recall"], [], False),
-        (["mcp__brimline__recall"], ["mcp__brimline"], False),
-        ("Bash", 7, False),
+        ("", [], [], False),
+        ("Skill|mcp__brimline__recall", [], [], True),
+        ("mcp__brimline__recall2", [], [], False),
+        ("mcp__brimline__recall", [], ["mcp__brimline"], False),
+        ("", ["mcp__brimline"], [], True),
+        ("", ["Bash(brimline store get:*)", "mcp__other__recall"], [], False),
+        ("", ["mcp__brimline__recall"], ["mcp__brimline"], False),
+        (7, "Bash", 7, False),
     ],
 )
-def test_whether_recalls_are_allowed_is_read_from_the_permission_rules(
-    project_dir: str, allow: Any, deny: Any, *, expected: bool
+@pytest.mark.parametrize("barring", ["deny", "ask"])
+def test_whether_recalls_are_let_pass_is_read_from_hooks_and_rules(
+    project_dir: str, matcher: Any, allow: Any, barred: Any, barring: str, *, expected: bool
 ) -> None:
-    """Of any scope; a denial is stronger."""
-    path = Path(clientsettings.path_by_scope(project_dir)["local"])
-    path.parent.mkdir(parents=True)
-    path.write_text(json.dumps({"permissions": {"allow": allow, "deny": deny}}), encoding="utf-8")
+    """A rule that denies or asks is stronger."""
+    hooks = {"PreToolUse": [{"matcher": matcher}]}
+    rules = {"allow": allow, barring: barred}
+    _write(project_dir, "local", {"permissions": rules, "hooks": hooks})
 
     assert clientsettings.is_recall_allowed(project_dir) is expected
 

@@ -42,6 +42,8 @@ class Answered:
         return "*" if "*" in wanted else "|".join(wanted)
 
 
+# The tool that is let pass where it is ours; its call is answered for in subagents too.
+RECALL = "mcp__brimline__recall"
 EVENTS = {
     "SessionStart": Answered(
         "session_start",
@@ -60,8 +62,14 @@ EVENTS = {
     ),
     "PreToolUse": Answered(
         "pre_tool_use",
-        {"guard": "Agent|Task|Skill", "offload": "Write", "scout": "Read|Glob|Grep|Bash"},
-        "the ceiling; an overwrite of a file seen as a preview; with the scout on, also reads",
+        {
+            "guard": "Agent|Task|Skill",
+            "offload": "Write",
+            "store": RECALL,
+            "scout": "Read|Glob|Grep|Bash",
+        },
+        "the ceiling; an overwrite of a file seen as a preview; lets our own recall pass; with the "
+        "scout on, also reads",
         subagents=False,
     ),
     "PostToolUse": Answered(
@@ -99,8 +107,8 @@ EVENTS = {
         timeout_s=5,
     ),
 }
-# Rooms that are registered with the client only once they were switched on.
-OPTIONAL = ("scout",)
+# Rooms whose tools the client calls us for only where the user wants that.
+OPTIONAL = ("scout", "store")
 # Rooms that are asked even in a session where the user silenced the others.
 WHILE_OFF = ("slash",)
 # After this event's answer is written, rooms tidy up.

@@ -17,26 +17,11 @@ from brimline.settings import clientsettings
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SERVER = MARKETPLACE = PLUGIN = "brimline"
+MARKETPLACE = PLUGIN = "brimline"
 PLUGIN_ID = f"{PLUGIN}@{MARKETPLACE}"
 _TIMEOUT_S = 60.0
 _REASON_LENGTH = 200
 _QUIET = {"DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
-
-
-def registered_mcp_server() -> dict[str, Any] | None:
-    """How the MCP server of our name in the user's scope is started; None without one."""
-    found = clientsettings.client_state_part("mcpServers").get(SERVER)
-    if not isinstance(found, dict):
-        return None
-    return {"command": found.get("command"), "args": found.get("args"), "env": found.get("env", {})}
-
-
-def is_our_server(found: dict[str, Any]) -> bool:
-    """Whether it is `brimline mcp`, however that is started."""
-    words = found["args"] if isinstance(found["args"], list) else []
-    told = " ".join(map(str, words))
-    return "brimline" in told and (words[-1:] == ["mcp"] or " mcp --data " in told)
 
 
 def folder_of_our_marketplace() -> str | None:

@@ -46,7 +46,7 @@ class _Asked(NamedTuple):
 @click.option("--scope", type=_SCOPES, default="user", show_default=True, help="Which settings.")
 @click.option("--no-mcp", is_flag=True, help="Do not register the MCP server.")
 @click.option("--no-mod", is_flag=True, help="Leave compactions to the client.")
-@click.option("--no-allow", is_flag=True, help="Leave out the permission rules for recalls.")
+@click.option("--no-allow", is_flag=True, help="Have the client ask before each recall.")
 @click.option("--interpreter", metavar="PATH", help="The Python that runs the hooks.")
 @click.option("--diff", is_flag=True, help="Show every line that changes.")
 @output.dry_run_option
@@ -54,9 +54,9 @@ class _Asked(NamedTuple):
 def install(diff: bool, dry_run: bool, yes: bool, as_json: bool, **chosen: Any) -> None:
     """Wire brimline into Claude Code, keeping everything that is there.
 
-    Hooks, the status line and permission rules for fetching stored output go into the client's
-    settings; slash commands, the MCP server and the mod that compacts without a model come along
-    for the user.
+    Hooks and the status line go into the client's settings; slash commands, the MCP server and the
+    mod that compacts without a model come along for the user. The model may then fetch unasked what
+    sessions of the same project stored and said, and nothing else.
 
     \b
     Example:
@@ -202,8 +202,8 @@ def _parts_to_install(
     others, or would show them in one folder only, so that there they are left out.
     """
     started = pythons.program_of_this_process(home_dir)
-    if not options.no_allow and options.scope != "project":  # shared: others decide for themselves
-        wired = wired._replace(rules=entries.rules_allowing_recall(started.shell_line()))
+    is_shared = options.scope == "project"  # others decide for themselves
+    wired = wired._replace(allow=not (options.no_allow or options.no_mcp or is_shared))
     if options.scope == "user":
         wired = wired._replace(mod="" if options.no_mod else modfolder.mod_folder(home_dir))
     path = parts.settings_path(options.scope, project_dir)
@@ -238,7 +238,9 @@ def _lines_of_plans(found: list[Part], plans: list[Plan], wired: entries.Wiring)
     if any(isinstance(part, parts.McpServer) for part in found) and not client.claude_on_path():
         lines.append("later   the MCP server: `claude` is not on PATH; install again once it is")
     if any(parts.ALLOWED in plan.notes for plan in plans):
-        lines.append("allow   the model to fetch stored output unasked (not with --no-allow)")
+        lines.append(
+            "allow   the model to fetch unasked what the same project stored (--no-allow: ask)"
+        )
     if any(isinstance(part, Mod) for part in found):
         lines += modfolder.EFFECT
     undo = ["undo    brimline uninstall", "diff    brimline install --dry-run --diff"]

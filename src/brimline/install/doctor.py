@@ -203,7 +203,7 @@ def _check_slash_commands(home_dir: str, project_dir: str) -> Iterator[Said]:
 def _check_mcp_registration(home_dir: str, project_dir: str) -> Iterator[Said]:
     """The MCP server."""
     part = parts.McpServer(pythons.program_of_this_process(home_dir))
-    plan, found = part.plan_or_install(do=False), client.registered_mcp_server()
+    plan, found = part.plan_or_install(do=False), clientsettings.registered_mcp_server()
     wanted = parts.our_entries_in(parts.settings_path("user", project_dir))
     fix = {"fix": plan.to_do[0].partition("    #")[0] if plan.to_do else _INSTALL}
     if plan.notes:

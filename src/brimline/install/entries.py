@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from brimline.fast import io, paths
 from brimline.hooks import table
 from brimline.launch import LAUNCHER, bootstrap_code, is_bootstrap, is_launcher
-from brimline.settings import clientsettings
 
 _STATUSLINE = "statusline"
 # The folder with the package, and what was written down: the data folder first.
@@ -20,6 +19,7 @@ _OPTIONS = "-IS"
 # What every system takes as the first line of a script, `#!` and options included.
 _FIRST_LINE_BYTES = 127
 _CODE_AT = 3
+_COMMAND_RULE = "brimline store get:*)"
 
 
 class Wiring(NamedTuple):
@@ -34,8 +34,8 @@ class Wiring(NamedTuple):
     """Whether the scout's tools are watched too."""
     mod: str | None = None
     """The folder that the client loads the mod from; None: the mod is left out."""
-    rules: tuple[str, ...] = ()
-    """Permission rules that let the model fetch stored output without asking; none: as they are."""
+    allow: bool | None = None
+    """Whether recalls are let pass without asking; None: as it is."""
 
     def hook_argv(self, event: str) -> list[str]:
         """What the client starts at an event."""
@@ -184,18 +184,10 @@ def starts_brimline(text: str) -> bool:
     )
 
 
-def rules_allowing_recall(line: str | None) -> tuple[str, ...]:
-    """The permission rules for our recall, the command started by its name and by a line."""
-    command, tool = clientsettings.RECALL_RULES
-    started = [f"Bash({line} store get:*)"] if line else []
-    return (command, *started, tool)
-
-
 def is_our_rule(rule: Any) -> bool:
-    """Whether a permission rule is one that we write: for our own command or tool, and no other."""
+    """Whether a permission rule is one that earlier versions wrote: by a name anybody may have."""
     text = str(rule)
-    started = text.startswith("Bash(") and text.endswith("brimline store get:*)")
-    return started or text in clientsettings.RECALL_RULES
+    return text == table.RECALL or (text.startswith("Bash(") and text.endswith(_COMMAND_RULE))
 
 
 def _hook_group_for_event(event: str, wiring: Wiring) -> dict[str, Any]:
@@ -203,5 +195,6 @@ def _hook_group_for_event(event: str, wiring: Wiring) -> dict[str, Any]:
     command, *arguments = wiring.hook_argv(event)
     entry: dict[str, Any] = {"type": "command", "command": command, "args": arguments}
     entry["timeout"] = answered.timeout_s
-    matcher = answered.tool_matcher(("scout",) if wiring.scout else ())
+    switched_on = {"scout": wiring.scout, "store": wiring.allow}
+    matcher = answered.tool_matcher(tuple(room for room, is_on in switched_on.items() if is_on))
     return ({} if matcher is None else {"matcher": matcher}) | {"hooks": [entry]}

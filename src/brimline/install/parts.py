@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 SCOPES = ("user", "project", "local")
 ALLOWED = (
-    "the model may fetch stored output unasked (`recall`, `brimline store get`); "
-    "`--no-allow` leaves these permission rules out"
+    "the model may fetch unasked (`recall`) what sessions of the same project stored and said; "
+    "with `--no-allow` you are asked each time"
 )
 
 
@@ -182,7 +182,7 @@ def remove_launcher_if_unused(home_dir: str, project_dir: str) -> list[Change]:
 
 
 class Settings:
-    """The launcher; the hooks, status line and permission rules in one of the client's files."""
+    """The launcher; the hooks and status line in one of the client's files."""
 
     def __init__(
         self, path: str, home_dir: str, project_dir: str, wired: entries.Wiring = entries.NOWHERE
@@ -217,7 +217,8 @@ class Settings:
     def _plan_or_install_entries(self, *, do: bool) -> Plan:
         file, known = settingsfile.read(self.path), records.load_record(self.home_dir, self.path)
         try:
-            text = wiring.with_entries(file.text, self.wired, self._status_line_of_weaker_scope())
+            below, original = self._status_line_of_weaker_scope(), _parsed_original_or_none(known)
+            text = wiring.with_entries(file.text, self.wired, below, original)
         except InstallError as error:
             raise InstallError(f"{self.path}: {error}; nothing was changed") from None
         after = file.encode(text)
@@ -225,7 +226,8 @@ class Settings:
             return Plan()
         settingsfile.require_writable(file)
         plan = Plan([Change(self.path, file.raw, after)])
-        if any(rule.encode() not in (file.raw or b"") for rule in self.wired.rules):
+        parsed = wiring.parse_settings(file.text)
+        if self.wired.allow and not clientsettings.lets_recall_pass(parsed):
             plan.notes.append(ALLOWED)
         if do:
             records.save_record(self.home_dir, _make_record(file, after, known))
@@ -344,7 +346,7 @@ class Commands:
 class McpServer:
     """`brimline mcp` in the user's scope, registered by the client's own command."""
 
-    subject = f"the MCP server `{client.SERVER}`"
+    subject = f"the MCP server `{clientsettings.SERVER}`"
 
     def __init__(self, started: pythons.Program) -> None:
         """Name what the server shall be started with."""
@@ -352,28 +354,33 @@ class McpServer:
 
     def plan_or_install(self, *, do: bool) -> Plan:
         """Add it, or add it anew where it starts something else."""
-        registered, wanted = client.registered_mcp_server(), self.started.mcp_server_entry()
-        if registered and not client.is_our_server(registered):
+        registered, wanted = clientsettings.registered_mcp_server(), self.started.mcp_server_entry()
+        if registered and not clientsettings.is_mcp_server_ours():
             return Plan(notes=["an MCP server of that name is registered that is not ours: left"])
         if registered == wanted:
             return Plan()
         started = (wanted["command"], *wanted["args"])
-        addition = ("mcp", "add", "-s", "user", client.SERVER, "--", *started)
+        addition = ("mcp", "add", "-s", "user", clientsettings.SERVER, "--", *started)
         plan = Plan(calls=[*([_REMOVAL] if registered else []), addition])
         plan.call_client("the MCP server", do=do)
-        if do and plan.calls and client.registered_mcp_server() != wanted and not plan.warnings:
+        if (
+            do
+            and plan.calls
+            and clientsettings.registered_mcp_server() != wanted
+            and not plan.warnings
+        ):
             plan.warnings.append("the client says that it registered the MCP server, but did not")
         return plan
 
     def plan_or_remove(self, *, do: bool) -> Plan:
         """Have the client forget it, where it is ours."""
-        found = client.registered_mcp_server()
-        plan = Plan(calls=[_REMOVAL] if found and client.is_our_server(found) else [])
+        found = clientsettings.registered_mcp_server()
+        plan = Plan(calls=[_REMOVAL] if found and clientsettings.is_mcp_server_ours() else [])
         plan.call_client("the MCP server", do=do)
         return plan
 
 
-_REMOVAL = ("mcp", "remove", "-s", "user", client.SERVER)
+_REMOVAL = ("mcp", "remove", "-s", "user", clientsettings.SERVER)
 
 
 def slash_commands_folder() -> str:

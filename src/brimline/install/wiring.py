@@ -10,28 +10,39 @@ from typing import TYPE_CHECKING, Any
 
 from brimline.errors import InstallError
 from brimline.install import client, entries, jsontext
+from brimline.settings import clientsettings
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
 
-def with_entries(text: str, wiring: entries.Wiring, inherited: str | None = None) -> str:
+def with_entries(
+    text: str,
+    wiring: entries.Wiring,
+    inherited: str | None = None,
+    original: dict[str, Any] | None = None,
+) -> str:
     """Add or renew our entries.
 
     Args:
         text: the settings; blank ones become an object.
         wiring: where the entries shall point to.
         inherited: the status line that a new one here would hide, to be carried along.
+        original: what they were before us, where that is known: rules that are not in it are ours,
+            and go.
 
     Raises:
         InstallError: the settings have a shape that the client would not understand either.
     """
     text = text if text.strip() else "{}\n"
+    if wiring.allow is None:
+        wiring = wiring._replace(allow=clientsettings.lets_recall_pass(parse_settings(text)))
     wanted = entries.hook_group_by_event(wiring)
     _refuse_unusable_hooks_value(parse_settings(text), wanted)
     for event in dict.fromkeys([*_groups_by_event(text), *wanted]):
         text = _with_only_our_group(text, event, wanted.get(event))
-    text = _with_rules(_with_statusline(text, wiring, inherited), wiring.rules)
+    text = _with_statusline(text, wiring, inherited)
+    text = text if original is None else _without_rules(text, original)
     return text if wiring.mod is None else _with_mod(text, wiring.mod)
 
 
@@ -122,22 +133,8 @@ def _without_statusline(text: str, original: dict[str, Any] | None) -> str:
     return jsontext.with_value(text, _LINE, ours.wrapped)
 
 
-def _with_rules(text: str, rules: Collection[str]) -> str:
-    """Add the permission rules that are not there; what is no list of rules is left alone."""
-    for rule in rules:
-        permissions = parse_settings(text).get("permissions", {})
-        allowed = permissions.get("allow", []) if isinstance(permissions, dict) else None
-        if not isinstance(allowed, list) or rule in allowed:
-            continue
-        if "allow" in permissions:
-            text = jsontext.with_appended(text, _ALLOW, rule)
-        else:
-            text = jsontext.with_new_member(text, _ALLOW[:1], "allow", [rule])
-    return text
-
-
 def _without_rules(text: str, before: dict[str, Any]) -> str:
-    """Take out the rules that only we write, and the containers that this empties."""
+    """Take out the rules that only earlier versions wrote, and the containers that this empties."""
     allowed, kept = _value_at(parse_settings(text), _ALLOW), _value_at(before, _ALLOW)
     ours = [
         at

@@ -11,8 +11,8 @@ from typing import Any
 
 from brimline.fast import io, paths, policy
 
-# What lets the model fetch stored output: the command, and the tool.
-RECALL_RULES = ("Bash(brimline store get:*)", "mcp__brimline__recall")
+SERVER = "brimline"
+_RECALL = f"mcp__{SERVER}__recall"
 # A project's settings come with the repository: what is larger or more says nothing.
 _MOST_BYTES = 2 << 20
 _MOST_MODELS = 100
@@ -139,15 +139,46 @@ def _main_worktree_of_linked(place: str) -> str | None:
         return None
 
 
+def registered_mcp_server() -> dict[str, Any] | None:
+    """How the MCP server of our name in the user's scope is started; None without one."""
+    found = client_state_part("mcpServers").get(SERVER)
+    if not isinstance(found, dict):
+        return None
+    return {"command": found.get("command"), "args": found.get("args"), "env": found.get("env", {})}
+
+
+def is_mcp_server_ours() -> bool:
+    """Whether that is `brimline mcp`, however it is started."""
+    found = registered_mcp_server() or {}
+    words = found["args"] if isinstance(found.get("args"), list) else []
+    told = " ".join(map(str, words))
+    return "brimline" in told and (words[-1:] == ["mcp"] or " mcp --data " in told)
+
+
 def is_recall_allowed(project_dir: str) -> bool:
-    """Whether the client's permission rules let the model fetch stored output without asking."""
-    allowing = texts_listed_in_settings(project_dir, "permissions", "allow")
-    denying = texts_listed_in_settings(project_dir, "permissions", "deny")
-    return any(
-        any(_does_rule_cover(rule, form) for rule in allowing)
-        and not any(_does_rule_cover(rule, form) for rule in denying)
-        for form in RECALL_RULES
-    )
+    """Whether the model may fetch what this project stored without asking: our hook lets it."""
+    held = {
+        name: texts_listed_in_settings(project_dir, "permissions", name)
+        for name in ("allow", "ask", "deny")
+    }
+    files = path_by_scope(project_dir)
+    watched = [lets_recall_pass(read_settings(files[scope])) for scope in ("user", "local")]
+    may = any(watched) or any(map(is_rule_about_recall, held["allow"]))
+    return may and not any(map(is_rule_about_recall, held["ask"] + held["deny"]))
+
+
+def lets_recall_pass(settings: dict[str, Any]) -> bool:
+    """Whether hooks in settings are called before a recall, as ours are to let it pass."""
+    hooks = settings.get("hooks")
+    groups = hooks.get("PreToolUse") if isinstance(hooks, dict) else None
+    matchers = [group.get("matcher") for group in groups or () if isinstance(group, dict)]
+    return any(_RECALL in str(matcher).split("|") for matcher in matchers)
+
+
+def is_rule_about_recall(rule: str) -> bool:
+    """Whether a permission rule holds for our tool, or for all of that server."""
+    server = f"mcp__{SERVER}"
+    return rule in (_RECALL, server, f"{server}__*")
 
 
 def texts_listed_in_settings(project_dir: str, *keys: str) -> list[str]:
@@ -160,19 +191,6 @@ def texts_listed_in_settings(project_dir: str, *keys: str) -> list[str]:
         if isinstance(found, list):
             texts += [text for text in found if isinstance(text, str)]
     return texts
-
-
-def _does_rule_cover(rule: str, form: str) -> bool:
-    """Whether a permission rule holds for all that one of our own rules is about."""
-    tool, _, content = form.partition("(")
-    if rule in (tool, form) or (tool.startswith("mcp__") and rule == tool.rpartition("__")[0]):
-        return True
-    asked, _, pattern = rule.partition("(")
-    prefix = pattern.removesuffix(")").removesuffix("*").removesuffix(":").rstrip()
-    named = content.removesuffix(":*)")
-    # However the command is started: by its name, or by the interpreter that runs it.
-    ours = prefix.endswith(named) or named.startswith(prefix)
-    return bool(content) and asked == tool and "*" in pattern and ours
 
 
 def read_settings(path: str, most_bytes: int = _MOST_BYTES) -> dict[str, Any]:

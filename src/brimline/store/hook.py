@@ -1,4 +1,4 @@
-"""The store's face to the hooks: housekeeping only.
+"""The store's face to the hooks: lets our own recall pass, and housekeeping.
 
 Fast path: imports nothing.
 """
@@ -7,7 +7,25 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from brimline.decision import Decision
     from brimline.hooks.turn import Turn
+
+
+def pre_tool_use(turn: Turn) -> Decision | None:
+    """Leave to call `recall`, where the client says that it would ask the user's own server.
+
+    A project's server of that name stands before the user's, so that a permission rule, which knows
+    names only, would let a stranger's pass. The client puts a rule that asks or denies above this.
+    """
+    server = turn.event.payload.get("mcp_server")
+    if not isinstance(server, dict) or server.get("source") != "user":
+        return None
+    from brimline.decision import Decision
+    from brimline.settings import clientsettings
+
+    if not clientsettings.is_mcp_server_ours():
+        return None
+    return Decision(permission="allow", reason="brimline: recall gives what this project stored")
 
 
 def tidy(turn: Turn, until: float) -> None:
