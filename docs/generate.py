@@ -103,15 +103,16 @@ def _settings() -> str:
     lines += [
         "## Switches\n",
         (
-            "`BRIMLINE_OFF=1` or `CLAUDE_HOOKS_PASSTHROUGH=1` in the client's environment switches "
-            "every hook off.\n`BRIMLINE_HOME` moves the data folder.\n"
+            "`/brim:off` switches brimline off in a session, and "
+            "`claude --settings '{\"disableAllHooks\": true}'` from its start on.\n"
+            "[Variables](variables.md): what is read from the environment, and who may set it.\n"
         ),
     ]
     return "\n".join(lines)
 
 
 def _variable(setting: Setting) -> str:
-    return f"`{setting.variable}`" if setting.may_environment_override else "no"
+    return f"`{setting.variable}`" if setting.project else "no"
 
 
 def _events() -> str:

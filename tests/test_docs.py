@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import pytest
 from click.testing import CliRunner
+from tests.guard.dialogue import set_by_user
 
 from brimline.cli.surface import COMMANDS, program
 from brimline.guard import monitor
@@ -81,6 +82,7 @@ def test_options_that_pages_name_exist() -> None:
         "--autocompact",
         "--bare",
         "--safe-mode",
+        "--settings",
         "--check",
         "--samples",
     }
@@ -114,6 +116,13 @@ def test_every_page_is_in_the_index() -> None:
     index = set(_LINK.findall(PAGES["docs/README.md"]))
 
     assert {str(page.relative_to(DOCS)) for page in DOCS.glob("*/*.md")} <= index
+
+
+def test_what_holds_a_variable_is_there() -> None:
+    """Each file of tests that the table names."""
+    table = _page("reference", "variables.md")
+    for name in re.findall(r"`([\w/]+\.py)`", table):
+        assert (ROOT / "tests" / name).is_file(), name
 
 
 def test_the_pages_are_short() -> None:
@@ -157,9 +166,7 @@ def test_every_template_of_a_message_is_documented_word_for_word() -> None:
     assert monitor.THINKING.strip() in _page("reference", "messages.md")
 
 
-def test_what_a_session_leaves_behind_is_documented(
-    session: SessionBuilder, home_dir: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_session_leaves_behind_is_documented(session: SessionBuilder, home_dir: str) -> None:
     """Each file has a row in the table, each field of telemetry and audit log its name."""
     page = _page("reference", "data-folder.md")
     table = page.partition("| path |")[2].partition("\n\n")[0]
@@ -168,7 +175,7 @@ def test_what_a_session_leaves_behind_is_documented(
     rows = [re.sub(r"<\w+>", "[^/]+", name.replace(".", "[.]")) for name in names]
     reminder = Path(home_dir).parent / "reminder.md"
     reminder.write_text("Be brief.", encoding="utf-8")
-    monkeypatch.setenv("BRIMLINE_REMINDER_FILE", str(reminder))
+    set_by_user(home_dir, session.cwd, "reminder.file", str(reminder))
 
     _live(session, home_dir)
 

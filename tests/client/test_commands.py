@@ -94,7 +94,7 @@ def test_off_is_silent_and_on_is_not(client: Client, stub: StubApi, here: OwnEnv
     stub.script(text("end"), lines, text("end"), rows, text("end"))
 
     client.converse("go", "/brim:off", "list", "/brim:on", "list")
-    silent = client.run_print("/brim:status", env={"BRIMLINE_OFF": "1"})
+    silent = client.run_print("/brim:status", args=["--settings", '{"disableAllHooks": true}'])
 
     seen = json.dumps(stub.requests("main")[-2].body)
     assert "line 01000" in seen

@@ -42,16 +42,15 @@ def test_in_two_scopes_each_hook_runs_once_and_uninstalling_leaves_the_bytes(
     assert not client.settings_path("local").exists()
 
 
-@pytest.mark.row("S3-30")
 def test_hooks_fire_from_the_project_and_off_silences_them(client: Client, stub: StubApi) -> None:
-    """With BRIMLINE_OFF=1 in the client's environment nothing is measured or said."""
+    """Where the client leaves all hooks out nothing is measured or said."""
     installed = Installed(client)
     installed.install("--scope", "project")
     turns = [bash("sleep 0.3", filled(160_000)), text("end", filled(161_000))]
     stub.script(*turns, *turns)
 
     run = client.run_print("go")
-    silent = client.run_print("go", env={"BRIMLINE_OFF": "1"})
+    silent = client.run_print("go", args=["--settings", '{"disableAllHooks": true}'])
 
     assert "PostToolUse" in installed.events(run.session_id)
     assert installed.spool(silent.session_id) == []

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from brimline.fast import io, paths, policy
+from brimline.fast import paths, policy
 from brimline.settings import config
 from brimline.settings.values import default_values
 
@@ -111,22 +111,6 @@ def test_each_variable_of_the_client_says_one_thing(
     policy.apply_client_environment(client, variables.get)
 
     assert client == known
-
-
-@pytest.mark.row("S3-30")
-@pytest.mark.parametrize("name", ["BRIMLINE_OFF", "CLAUDE_HOOKS_PASSTHROUGH"])
-@pytest.mark.parametrize(
-    ("value", "off"),
-    [("1", True), ("true", True), ("YES", True), (" on ", True), ("0", False), ("", False)],
-)
-def test_hooks_can_be_switched_off_by_the_environment(
-    name: str, value: str, off: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Either variable does it, by any word for yes."""
-    monkeypatch.setenv(name, value)
-
-    assert policy.are_hooks_off_by_env() is off
-    assert io.env_names_with_prefix(*policy.OVERRIDES) == []
 
 
 def _compiled(home_dir: str, project_dir: str) -> dict[str, Any]:

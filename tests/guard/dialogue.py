@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from brimline.fast import paths
 from brimline.hooks import statusline
 from brimline.hooks.entry import answer_turn, open_turn, tidy
+from brimline.settings import config
 from brimline.settings.catalogue import BY_KEY
 from brimline.testing import SessionBuilder, bash_event, event, statusline_event
 
@@ -59,6 +61,12 @@ def load_event(session: SessionBuilder, tool: str = "Skill", name: str = "x") ->
     return event("PreToolUse", session, **known)
 
 
+def set_by_user(home_dir: str, project_dir: str, key: str, text: str) -> None:
+    """Put a setting into the user's file, and in force."""
+    config.write_setting(paths.user_config(home_dir), key, text, project=False)
+    config.compile_policy(home_dir, project_dir)
+
+
 @dataclass(slots=True)
 class Talk:
     """One session. Where tokens are given, a reply that took so many comes first."""
@@ -68,10 +76,25 @@ class Talk:
     patch: pytest.MonkeyPatch
 
     def use(self, **settings: object) -> None:
-        """Put settings in force through the environment; `guard__tiers` is `guard.tiers`."""
+        """Put settings in force through the environment or the user's file.
+
+        `guard__tiers` is `guard.tiers`.
+        """
         for name, value in settings.items():
             text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
-            self.patch.setenv(BY_KEY[name.replace("__", ".")].variable, text)
+            setting = BY_KEY[name.replace("__", ".")]
+            if setting.project:
+                self.patch.setenv(setting.variable, text)
+            else:
+                set_by_user(self.home_dir, self.session.cwd, setting.key, text)
+
+    def unset(self, *names: str) -> None:
+        """Take settings of the user's back."""
+        for name in names:
+            config.remove_setting(
+                paths.user_config(self.home_dir), name.replace("__", "."), project=False
+            )
+        config.compile_policy(self.home_dir, self.session.cwd)
 
     def anew(self, session_id: str) -> None:
         """Another session, with a file of its own."""

@@ -319,7 +319,8 @@ def test_of_parallel_processes_one_advises_or_all_refuse(
 ) -> None:
     """Ten processes on one session, as the client starts them; none refuses by its exit code."""
     talk.session.reply(100_000)
-    extra = {"BRIMLINE_GUARD_CEILING": posture, "BRIMLINE_CONTEXT_WINDOW": "200000"}
+    talk.use(guard__ceiling=posture)
+    extra = {"BRIMLINE_CONTEXT_WINDOW": "200000"}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     started = [
         subprocess.Popen(command("PreToolUse"), env=environment(world, **extra), **pipes)  # type: ignore[call-overload]

@@ -185,7 +185,7 @@ def test_without_a_text_it_is_silent(content: bytes | str | None, talk: Talk, ru
         rules.write_bytes(content)
 
     assert [talk.at_start(), talk.at_prompt()] == [SILENT] * 2
-    talk.patch.delenv("BRIMLINE_REMINDER_FILE")
+    talk.unset("reminder__file")
     assert [talk.at_start(), talk.at_prompt()] == [SILENT] * 2
 
 

@@ -76,8 +76,7 @@ def loads(talk: Talk) -> list[str]:
             found.append(f"\n## ceiling {ceiling}, {preset}, verified: {verified}")
             bands = [talk.load(tokens, name="x:planner") for tokens in (81_234, 101_234, 121_234)]
             found += ["".join(answer) for answer in bands]
-    for name in ("GATE_TOOLS", "CEILING"):
-        talk.patch.delenv(f"BRIMLINE_GUARD_{name}")
+    talk.unset("guard__gate_tools", "guard__ceiling")
     talk.anew("dispatch")
     talk.use(guard__preset="guard-30-15-7-3")
     found += ["\n## dispatch in the last tier", talk.load(165_000, "Agent", "explorer").refusal]

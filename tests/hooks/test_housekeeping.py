@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.guard.dialogue import set_by_user
 
 from brimline.fast import paths, policy
 from brimline.hooks import entry
@@ -192,13 +193,10 @@ def test_a_step_of_housekeeping_that_hangs_costs_neither_answer_nor_session(
             "\n\ndef tidy(turn, until):\n    import time\n    while True:\n        time.sleep(1)\n"
         )
 
-    done = run_hook(
-        world,
-        "SessionStart",
-        event("SessionStart", session, source="startup"),
-        root=root,
-        extra={"BRIMLINE_REMINDER_FILE": str(world / "home" / "rules.md")},
-    )
+    rules = str(world / "home" / "rules.md")
+    set_by_user(str(world / "brimline"), session.cwd, "reminder.file", rules)
+    started = event("SessionStart", session, source="startup")
+    done = run_hook(world, "SessionStart", started, root=root)
 
     assert (done.returncode, done.stderr) == (0, b"")
     assert b"No preambles." in done.stdout

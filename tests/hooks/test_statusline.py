@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 import os
@@ -12,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.guard.dialogue import set_by_user
 
 from brimline import clock
 from brimline.fast import paths, policy
 from brimline.gauge.reading import measure_session
 from brimline.hooks import statusline
+from brimline.settings import config
 from brimline.state import logs
 from brimline.state.session import SessionState
 from brimline.testing import bash_event, statusline_event
@@ -258,10 +261,20 @@ def test_the_line_from_before_gets_the_same_input(command: str, theirs: str, wor
         assert (world / "project" / "input").read_bytes() == raw
 
 
+def test_the_line_from_before_reads_no_startup_file(world: Path) -> None:
+    """No variable that a project can set makes a shell run something first."""
+    planted = world / "planted.sh"
+    planted.write_text(f"touch {world}/was-run\n")
+    extra = dict.fromkeys(("ENV", "BASH_ENV"), str(planted))
+
+    done = run_hook(world, "statusline", FRESH, "", "echo THEIRS", extra=extra)
+
+    assert done.stdout.decode() == UNKNOWN + "THEIRS\n"
+    assert not (world / "was-run").exists()
+
+
 @pytest.mark.parametrize("home", ["file/home", "link/home"])
-def test_an_unwritable_home_and_the_switch_leave_the_line_from_before(
-    home: str, world: Path
-) -> None:
+def test_an_unwritable_home_leaves_the_line_from_before(home: str, world: Path) -> None:
     """Both lines are shown where nothing can be remembered or logged."""
     (world / "file").write_text("")
     (world / "link").symlink_to(world / "nowhere")
@@ -270,10 +283,6 @@ def test_an_unwritable_home_and_the_switch_leave_the_line_from_before(
     done = run_hook(world, "statusline", FRESH, "", "echo THEIRS", extra=extra)
 
     assert done.stdout.decode() == UNKNOWN + "THEIRS\n"
-    extra = {"BRIMLINE_OFF": "1"}  # ours is gone, theirs is as if we had never been there
-    assert (
-        run_hook(world, "statusline", SMALL, "", "echo THEIRS", extra=extra).stdout == b"THEIRS\n"
-    )
     assert not (world / "brimline").exists()
 
 
@@ -326,6 +335,12 @@ def _table(payload: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _shown(payload: dict[str, Any], home_dir: str) -> str:
+    if os.path.exists(paths.user_config(home_dir)):
+        named = [payload.get("workspace"), {"project_dir": payload.get("cwd")}]
+        folders = [one.get("project_dir") for one in named if isinstance(one, dict)]
+        for folder in ("/", *[one for one in folders if isinstance(one, str)]):
+            with contextlib.suppress(ValueError):  # no name of a folder
+                config.compile_policy(home_dir, folder)
     return statusline.respond(json.dumps(payload).encode(), home_dir).decode()
 
 
@@ -385,10 +400,10 @@ def test_a_gateway_s_saving_and_the_switch_are_told(home_dir: str) -> None:
 
 
 def test_names_are_cut_and_the_branch_is_that_of_the_project(
-    home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
+    home_dir: str, project_dir: str
 ) -> None:
     """Forty characters, printable; what the client does not tell is left out."""
-    monkeypatch.setenv("BRIMLINE_STATUSLINE_FORMAT", "model,branch,cost,limits")
+    set_by_user(home_dir, project_dir, "statusline.format", "model,branch,cost,limits")
     git = Path(project_dir) / ".git"
     git.mkdir()
     (git / "HEAD").write_text("ref: refs/heads/a/b\n", encoding="utf-8")

@@ -142,7 +142,7 @@ def test_what_hooks_start_is_checked(
 
 
 def test_settings_in_reach_that_switch_hooks_off_are_told(installed: Home) -> None:
-    """Invalid ones, which the client ignores without a word; by its own switch; by ours."""
+    """Invalid ones, which the client ignores without a word; by its own switch."""
     file = Path(installed.project, ".claude", "settings.local.json")
     file.parent.mkdir()
     file.write_text('{"a": 1,}')
@@ -152,7 +152,6 @@ def test_settings_in_reach_that_switch_hooks_off_are_told(installed: Home) -> No
     assert "line 1, column" in text
     installed.edit(disableAllHooks=True)
     assert found(installed, "hooks-disabled")[0] == "broken"
-    assert installed.findings(BRIMLINE_OFF="1")["switch"]["level"] == "note"
 
 
 def test_an_organisation_that_allows_no_other_hooks_is_told_of(installed: Home) -> None:

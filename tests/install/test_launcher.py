@@ -12,7 +12,7 @@ import pytest
 
 from brimline.fast import io, paths
 from brimline.hooks import table
-from brimline.install import entries, parts, settingsfile
+from brimline.install import entries, parts, pythons, settingsfile
 from brimline.launch import bootstrap_code
 
 from .conftest import ORIGINAL, Home
@@ -54,6 +54,28 @@ def test_it_answers_and_knows_its_data_folder(python: str, home_dir: str) -> Non
     spool = Path(home_dir, "sessions/s1/spool.jsonl").read_bytes()
     assert spool.count(b"\n") == 2
     assert not os.path.exists(home_dir + "2")
+
+
+def test_no_variable_of_the_interpreter_brings_code_in(
+    python: str, home_dir: str, world: Path
+) -> None:
+    """Neither through the launcher nor through what the MCP server is registered with."""
+    wired = parts.wiring_for_interpreter(python, home_dir)
+    write(wired)
+    planted = world / "planted"
+    planted.mkdir()
+    for name in ("sitecustomize", "usercustomize", "marshal", "json", "brimline", "click"):
+        (planted / f"{name}.py").write_text(f"open({str(world / 'was-run')!r}, 'w')\n")
+    names = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONUSERBASE", "PYTHONPLATLIBDIR")
+    env = dict.fromkeys(names, str(planted)) | {"HOME": str(world), "PYTHONINSPECT": "1"}
+    server = pythons.program_of_this_process(home_dir).mcp_server_entry()
+
+    for command in (wired.hook_argv("Stop"), [server["command"], *server["args"], "--help"]):
+        done = subprocess.run(
+            command, input=b"", env=env, cwd=planted, capture_output=True, check=False, timeout=60
+        )
+        assert done.returncode == 0, done.stderr
+    assert not (world / "was-run").exists()
 
 
 @pytest.mark.parametrize(

@@ -106,12 +106,6 @@ def test_an_unknown_question_is_passed_on(world: Path) -> None:
     assert "paint" in json.loads(done.stdout)["pass"]
 
 
-def test_switched_off_by_the_environment_it_passes(world: Path, full: Conversation) -> None:
-    """As every hook does."""
-    answer = ask(world, full.request(), extra={"BRIMLINE_OFF": "1"})
-    assert answer == {"pass": "brimline is switched off"}
-
-
 def test_where_nothing_can_be_stored_nothing_is_replaced(world: Path, full: Conversation) -> None:
     """The data folder cannot be made: a file is in its place."""
     (world / "brimline").write_text("")

@@ -60,9 +60,8 @@ def test_a_setting_has_its_kind_its_default_its_least_and_who_may_set_it(setting
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.key)
-def test_the_environment_overrides_all_but_where_conversations_are_sent(setting: Setting) -> None:
-    """A project can set variables."""
-    assert setting.may_environment_override is (setting.key != "memory.url")
+def test_each_has_a_variable_of_its_name(setting: Setting) -> None:
+    """In capitals, behind ours."""
     assert setting.variable == f"BRIMLINE_{setting.key.upper().replace('.', '_')}"
 
 

@@ -85,7 +85,7 @@ def test_every_setting_can_be_set_in_every_way(
     Path(paths.user_config(home_dir)).unlink()
     monkeypatch.setenv(setting.variable, text)
     loaded = config.load(home_dir, project_dir)
-    if not setting.may_environment_override:
+    if not setting.project:
         assert loaded.values[setting.key] == setting.default
         told = f"{setting.variable} is ignored: only the user's file can set {setting.key}"
         assert loaded.problems == [told]

@@ -121,7 +121,7 @@ def test_the_defaults_are_those_that_the_documentation_tells() -> None:
     page = (Path(__file__).parents[2] / "docs" / "reference" / "settings.md").read_text("utf-8")
     for setting in SETTINGS:
         default = "unset" if setting.default is None else f"`{setting.default}`"
-        variable = f"`{setting.variable}`" if setting.may_environment_override else "no"
+        variable = f"`{setting.variable}`" if setting.project else "no"
         told = f"Kind: {setting.kind}. Default: {default}. Environment: {variable}. "
         told += f"In a project's file: {'yes' if setting.project else 'no'}."
 

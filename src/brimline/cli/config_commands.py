@@ -130,7 +130,7 @@ def explain_command(key: str | None, as_json: bool) -> None:
             "value": loaded.values[setting.key],
             "source": loaded.sources[setting.key],
             "default": setting.default,
-            "environment": setting.variable,
+            "environment": setting.variable if setting.project else None,
             "meaning": setting.doc,
         }
         for setting in ([BY_KEY[key]] if key else SETTINGS)
@@ -140,11 +140,15 @@ def explain_command(key: str | None, as_json: bool) -> None:
         told = f"{name} = {_value_text(row['value'])}  (from: {row['source']})"
         lines.append(output.wrapped_text(told, "", "    "))
         lines.append(
-            output.wrapped_text(f"{row['meaning']} Environment: {row['environment']}.", "    ")
+            output.wrapped_text(f"{row['meaning']}{_variable_text(row['environment'])}", "    ")
         )
     document = {"settings": rows, "problems": loaded.problems}
     output.answer(document, "\n".join(lines), as_json=as_json)
     _warn_of_problems(loaded)
+
+
+def _variable_text(name: str | None) -> str:
+    return f" Environment: {name}." if name else ""
 
 
 @output.command("presets")

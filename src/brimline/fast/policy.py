@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 FORMAT = 2
-# How variables begin that look like settings of ours, but for the folder, the switch and a key.
-OVERRIDES = ("BRIMLINE_", ("BRIMLINE_HOME", "BRIMLINE_OFF", "BRIMLINE_QDRANT_API_KEY"))
-_OFF_SWITCHES = ("BRIMLINE_OFF", "CLAUDE_HOOKS_PASSTHROUGH")
+# How variables begin that look like settings of ours, but for the folder and a key.
+OVERRIDES = ("BRIMLINE_", ("BRIMLINE_HOME", "BRIMLINE_QDRANT_API_KEY"))
 # By which the client does without its own memory.
 MEMORY_SWITCH = "CLAUDE_CODE_DISABLE_AUTO_MEMORY"
 # The client's variables that move the window or the point of a compaction: numbers, and switches
@@ -68,11 +67,6 @@ class Policy:
 
             self._preset = presets.preset_or_default(self.values["guard.preset"])
         return self._preset
-
-
-def are_hooks_off_by_env() -> bool:
-    """Whether the user turned every hook off through the environment."""
-    return any(means_true(text) for name in _OFF_SWITCHES if (text := io.env(name)))
 
 
 def means_true(text: str) -> bool:
@@ -149,7 +143,7 @@ def _apply_environment(policy: Policy, names: list[str]) -> None:
     from brimline.settings.catalogue import SETTINGS
     from brimline.settings.values import coerce, default_values
 
-    by_env = {setting.variable: setting for setting in SETTINGS if setting.may_environment_override}
+    by_env = {setting.variable: setting for setting in SETTINGS if setting.project}
     explicit = set(policy.explicit)
     for name in names:
         setting = by_env.get(name)

@@ -6,7 +6,7 @@ answer and exit code 0, and the failure becomes one line in the error log.
 
 from __future__ import annotations
 
-from brimline.fast import io, paths, policy
+from brimline.fast import io, paths
 from brimline.hooks import table, wire
 from brimline.hooks.turn import Turn, ask_rooms, call_room, log_failure
 from brimline.state.session import MOD_ALIVE, MOD_JUDGED
@@ -64,7 +64,7 @@ def open_turn(name: str, raw: bytes, home_dir: str) -> Turn | None:
     Raises:
         ValueError: the event is not a JSON object.
     """
-    if name not in table.EVENTS or policy.are_hooks_off_by_env():
+    if name not in table.EVENTS:
         return None
     event = wire.Event(name, raw)
     if event.agent_id and not table.EVENTS[name].subagents and event.tool != table.RECALL:

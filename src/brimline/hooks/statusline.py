@@ -37,13 +37,12 @@ _LARGEST_COUNT = 10**12
 def respond(raw: bytes, home_dir: str, wrapped: str = "") -> bytes:
     """The text to show. A failure of ours leaves the wrapped line alone on the screen."""
     ours = b""
-    if not policy.are_hooks_off_by_env():
-        try:
-            payload = _parse_payload(raw)
-            rules = policy.load(home_dir, _project_dir(payload))
-            ours = (_make_status_line(payload, home_dir, rules) + "\n").encode("utf-8", "replace")
-        except Exception as error:  # noqa: BLE001 - the other line must still be shown
-            log_failure(home_dir, "statusline", error)
+    try:
+        payload = _parse_payload(raw)
+        rules = policy.load(home_dir, _project_dir(payload))
+        ours = (_make_status_line(payload, home_dir, rules) + "\n").encode("utf-8", "replace")
+    except Exception as error:  # noqa: BLE001 - the other line must still be shown
+        log_failure(home_dir, "statusline", error)
     # After ours: it may take its time, or be cut off by the next redraw.
     return ours + (_run_wrapped_status_line(wrapped, raw) if wrapped else b"")
 

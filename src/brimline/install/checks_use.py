@@ -87,8 +87,6 @@ def _check_configuration(home_dir: str, project_dir: str) -> Iterator[Said]:
         yield "config-problem", {"problem": problem}
     if not problems:
         yield "config", {}
-    if policy.are_hooks_off_by_env():
-        yield "switched-off", {}
 
 
 def _check_store(home_dir: str, project_dir: str) -> list[Said]:

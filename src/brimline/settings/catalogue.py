@@ -38,21 +38,13 @@ class Setting:
         self.project = project
 
     @property
-    def may_environment_override(self) -> bool:
-        """Whether the environment can override it.
-
-        Not where conversations are sent: a project can set variables.
-        """
-        return self.kind != "url"
-
-    @property
     def variable(self) -> str:
-        """The environment variable that overrides it."""
+        """The environment variable that overrides it, where a project's file may set it, too."""
         return "BRIMLINE_" + self.key.upper().replace(".", "_")
 
 
 def _make_user_only_setting(key: str, default: Any, doc: str, **more: Any) -> Setting:
-    """A setting that no project's file sets: that may be a stranger's."""
+    """A setting that no project sets, by its file or a variable: it may be a stranger's."""
     return Setting(key, default, doc, project=False, **more)
 
 

@@ -268,7 +268,7 @@ def _merge_environment(config: Config) -> None:
         if setting is None:
             problem = f"the environment: {name} is no setting{_did_you_mean(name, by_env)}"
             config.problems.append(problem)
-        elif not setting.may_environment_override:
+        elif not setting.project:
             config.problems.append(f"{name} is ignored: only the user's file can set {setting.key}")
         elif raw := io.env(name):
             _set_value(config, setting, raw, f"environment ({name})", "the environment")
