@@ -104,7 +104,7 @@ class Play:
         self.tokens = 31_000
         self.hook("SessionStart", source="startup")
         alive = {"session": session_id, "cwd": str(project), "client": "2.1.325"}
-        request.respond("alive", json.dumps(alive).encode(), paths.data_dir())
+        request.respond("alive", alive, paths.data_dir())
         self.status(None)
 
     def hook(self, name: str, **fields: Any) -> dict[str, Any]:

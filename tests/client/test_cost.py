@@ -37,7 +37,7 @@ def short_lived(transcript):
     mark.touch()
     return cache._replace(at=at, lifetime_s=1)
 expiry.cache_of_last_request = short_lived
-answer = request.respond(sys.argv[1], sys.stdin.buffer.read(), {data!r})
+answer = request.respond(sys.argv[1], json.loads(sys.stdin.buffer.read()), {data!r})
 with (folder / "answers").open("a") as file:
     file.write(sys.argv[1] + " " + json.dumps(answer) + "\\n")
 if sys.argv[1] == "alive":

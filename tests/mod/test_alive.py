@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from brimline.mod import modsource, request
@@ -12,7 +11,7 @@ from brimline.state.session import MOD_ALIVE, SessionState
 def say(home_dir: str, project_dir: str) -> dict[str, object]:
     """What Python answers when a session begins."""
     question = {"session": "s1", "cwd": project_dir, "client": "2.1.325"}
-    return request.respond("alive", json.dumps(question).encode(), home_dir)
+    return request.respond("alive", question, home_dir)
 
 
 def test_it_is_noted_with_the_client_and_the_setting(home_dir: str, project_dir: str) -> None:

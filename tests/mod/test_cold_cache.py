@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -47,7 +46,7 @@ def test_a_pause_is_answered_with_the_notice_or_with_when_to_ask_again(
 
     def ask() -> dict[str, Any]:
         question = {"session": talk.session.session_id, "cwd": "/"}
-        return request.respond("pause", json.dumps(question).encode(), talk.home_dir)
+        return request.respond("pause", question, talk.home_dir)
 
     first = ask()
 
@@ -76,7 +75,7 @@ def test_it_is_asked_again_a_second_after_the_cache_expired(
     monkeypatch.setattr(find, "files_beginning_with", lambda _: [str(talk.session.path)])
     question = {"session": talk.session.session_id, "cwd": "/"}
 
-    found = request.respond("pause", json.dumps(question).encode(), talk.home_dir)
+    found = request.respond("pause", question, talk.home_dir)
 
     assert found.get("wait_s") == (wait_s and pytest.approx(wait_s, abs=0.01))
     assert ("text" in found) is (is_wanted and wait_s is None)

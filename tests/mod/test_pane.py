@@ -33,7 +33,7 @@ def session(project_dir: str, *tokens: int) -> SessionBuilder:
 def answer(home_dir: str, project_dir: str, columns: int = 60, height: int = 40) -> dict[str, Any]:
     """What Python answers for a pane of that size."""
     question = {"session": ID, "cwd": project_dir, "columns": columns, "rows": height}
-    made = request.respond("pane", json.dumps(question).encode(), home_dir)
+    made = request.respond("pane", question, home_dir)
     document: dict[str, Any] = json.loads(json.dumps(made))
     return document
 

@@ -90,8 +90,7 @@ class Session:
 
     def compact(self, **fields: Any) -> dict[str, Any]:
         """What `brimline mod compact` answers."""
-        raw = json.dumps(self.talk.request(**fields)).encode()
-        return request.respond("compact", raw, self.home_dir)
+        return request.respond("compact", self.talk.request(**fields), self.home_dir)
 
 
 @pytest.fixture

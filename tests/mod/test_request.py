@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -69,9 +70,9 @@ def test_only_words_that_a_model_says_in_thinking_are_put_back(
     full: Conversation, home_dir: str, model: str | None, has_thoughts: bool
 ) -> None:
     """The mod is told for which model; reasoning of older ones is not sent again."""
-    raw = json.dumps(full.request(model=model)).encode()
-
-    assert request.respond("compact", raw, home_dir)["thoughts"] is has_thoughts
+    assert (
+        request.respond("compact", full.request(model=model), home_dir)["thoughts"] is has_thoughts
+    )
 
 
 def test_the_launcher_answers_the_mod(world: Path, full: Conversation, home_dir: str) -> None:
@@ -132,28 +133,43 @@ def test_what_could_not_be_stored_stays(
 
     failing = b"7\n" + BULK.encode()
     monkeypatch.setattr(layout, "write_atomically", fail)
-    raw = json.dumps(full.request()).encode()
-    answer = request.respond("compact", raw, home_dir)
+    answer = request.respond("compact", full.request(), home_dir)
     assert len(answer["results"]) == 14
     assert "toolu_8" not in answer["results"]
 
 
 def test_an_answer_that_comes_too_late_is_not_noted(full: Conversation, home_dir: str) -> None:
-    """The time runs out while the checkpoint is written: no hook is told of a compaction."""
+    """No hook is told of a compaction."""
     payload = full.request()
-    folder = Path(paths.carry_session_dir(home_dir, payload["session"]))
 
     begun = time.monotonic() - 7.5
-    answer = request.respond("compact", json.dumps(payload).encode(), home_dir, begun)
+    answer = request.respond("compact", payload, home_dir, begun)
 
     assert answer == {"pass": "it took too long"}
-    assert (folder / "checkpoint.md").exists()
     events = [line["event"] for line in history.read_spooled_events(home_dir, payload["session"])]
     assert MOVED_OUT not in events
 
 
+def ask_and_wait(world: Path, payload: Any) -> dict[str, Any]:
+    """What the process answers; it leaves a child behind, whose end is waited for."""
+    seen, held = os.pipe()
+    done = subprocess.run(
+        command("mod", "compact"),
+        input=json.dumps(payload).encode(),
+        env=environment(world),
+        capture_output=True,
+        check=True,
+        pass_fds=[held],
+    )
+    os.close(held)
+    with open(seen, "rb") as until_all_have_ended:
+        assert until_all_have_ended.read() == b""
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
 def test_a_checkpoint_that_cannot_be_saved_is_logged_and_stops_nothing(
-    full: Conversation, home_dir: str
+    world: Path, full: Conversation, home_dir: str
 ) -> None:
     """A folder stands in its place: results are moved out all the same."""
     payload = full.request()
@@ -161,7 +177,7 @@ def test_a_checkpoint_that_cannot_be_saved_is_logged_and_stops_nothing(
     for name in ("checkpoint.md", "checkpoint.json"):
         (folder / name).mkdir(parents=True)
 
-    answer = request.respond("compact", json.dumps(payload).encode(), home_dir)
+    answer = ask_and_wait(world, payload)
 
     assert len(answer["results"]) == 15
     assert [line["event"] for line in logs.recent_failures(home_dir, 0)] == ["mod"]
@@ -203,12 +219,12 @@ def test_five_thousand_messages_are_answered(world: Path) -> None:
     assert len(answer["results"]) == 2_485
 
 
-def test_the_checkpoint_is_written_by_the_compaction_itself(
+def test_the_checkpoint_is_written_behind_the_answer(
     world: Path, full: Conversation, session: SessionBuilder, home_dir: str
 ) -> None:
     """The client calls no PreCompact hook then."""
     session.prompt("Never touch the billing tables.")
-    ask(world, full.request(session=session.session_id, transcript=session.path))
+    ask_and_wait(world, full.request(session=session.session_id, transcript=session.path))
     folder = paths.carry_session_dir(home_dir, session.session_id)
     assert "billing tables" in Path(folder, "checkpoint.md").read_text()
 
@@ -323,7 +339,7 @@ def test_the_store_lists_what_the_last_session_moved_out(
 def compact(full: Conversation, session: SessionBuilder, home_dir: str) -> dict[str, Any]:
     """A compaction of a session, in this process."""
     about = {"session": session.session_id, "cwd": session.cwd, "transcript": session.path}
-    answer = request.respond("compact", json.dumps(full.request(**about)).encode(), home_dir)
+    answer = request.respond("compact", full.request(**about), home_dir)
     assert "pass" not in answer
     return answer
 

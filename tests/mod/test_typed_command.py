@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from brimline.mod import request, typed_command
@@ -14,16 +12,16 @@ def test_a_command_answers_with_the_text_of_the_slash_command(
 ) -> None:
     """By its name alone; one that is not ours is an error."""
     question = {"session": "s1", "cwd": project_dir, "name": "off", "arguments": ""}
-    answered = request.respond("command", json.dumps(question).encode(), home_dir)
+    answered = request.respond("command", question, home_dir)
     assert "silent in this session" in answered["text"]
     with pytest.raises(ValueError, match="there is no command"):
-        request.respond("command", json.dumps(question | {"name": "x"}).encode(), home_dir)
+        request.respond("command", question | {"name": "x"}, home_dir)
 
 
 def test_a_failure_is_raised_so_that_it_is_logged(home_dir: str) -> None:
     """The process logs whatever is raised."""
     with pytest.raises(request.ModError, match="reading: gone"):
-        request.respond("failed", b'{"message": "reading: gone"}', home_dir)
+        request.respond("failed", {"message": "reading: gone"}, home_dir)
 
 
 def test_what_is_typed_here_is_not_sent() -> None:

@@ -80,12 +80,13 @@ def path_bytes(path: str) -> bytes:
     Raises:
         FileNotFoundError: no file can have such a name.
     """
-    if "\0" in path:
-        raise FileNotFoundError(f"{path!r} names nothing")
     try:
-        return path.encode("utf-8", "surrogateescape")
+        raw = path.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:  # half of a pair, as JSON may hold
-        return path.encode("utf-8", "surrogatepass")
+        raw = path.encode("utf-8", "surrogatepass")
+    if b"\0" in raw:
+        raise FileNotFoundError(f"{path!r} names nothing")
+    return raw
 
 
 def read_file(path: str, limit: int | None = None) -> bytes:

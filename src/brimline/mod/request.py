@@ -33,6 +33,8 @@ from brimline.state.session import MOVED_OUT, SessionState
 
 # The mod waits for eight seconds; of an answer that it no longer hears nobody may be told.
 _LONGEST_S = 7.0
+# What follows the answer is ended after so long.
+_LONGEST_BEHIND_S = 30
 # So much of the end of a transcript is read that no hook has read yet.
 _MOST_BYTES = 5 << 20
 _STDIN_LIMIT_BYTES = 256 << 20
@@ -42,23 +44,31 @@ ANSWERED_BY = {"alive": "alive", "command": "typed_command", "pane": "pane", "pa
 
 def main(name: str) -> None:
     """Answer what the mod asks by one of the names above, and end the process."""
-    begun, home_dir = time.monotonic(), None
+    begun, home_dir, request, answer = time.monotonic(), None, {}, {}
     try:
         home_dir = paths.data_dir()
-        answer = respond(name, io.read_descriptor(0, _STDIN_LIMIT_BYTES), home_dir, begun)
+        request = json.parse_object(io.read_descriptor(0, _STDIN_LIMIT_BYTES))
+        answer = respond(name, request, home_dir, begun)
     except BaseException as error:  # noqa: BLE001 - the client makes its own summary then
         answer = {"pass": f"{type(error).__name__}: {error}"[:300]}
         _log_failure(home_dir, error)
     io.write_to_stdout(json.dumps(answer).encode())
+    if name == "compact" and home_dir and "pass" not in answer:
+        try:
+            _save_checkpoint_behind_answer(home_dir, request)
+        except BaseException as error:  # noqa: BLE001 - the answer is given
+            _log_failure(home_dir, error)
     io.system._exit(0)  # noqa: SLF001 - its public name
 
 
-def respond(name: str, raw: bytes, home_dir: str, begun: float | None = None) -> dict[str, Any]:
+def respond(
+    name: str, request: dict[str, Any], home_dir: str, begun: float | None = None
+) -> dict[str, Any]:
     """The answer to one request.
 
     Args:
         name: what is asked for.
-        raw: the request.
+        request: what the mod sends.
         home_dir: the data folder.
         begun: since when the mod has been waiting, by the monotonic clock; now, unless given.
 
@@ -68,8 +78,6 @@ def respond(name: str, raw: bytes, home_dir: str, begun: float | None = None) ->
     if name not in (*ANSWERED_BY, "compact", "failed"):
         raise ValueError(f"the mod asks for {name!r}, which is unknown")
     begun = time.monotonic() if begun is None else begun
-    request = json.parse_object(raw)
-    del raw
     if name == "failed":
         raise ModError(request["message"])
     if name in ANSWERED_BY:
@@ -82,14 +90,13 @@ def respond(name: str, raw: bytes, home_dir: str, begun: float | None = None) ->
 def _answer_compaction(
     request: dict[str, Any], home_dir: str, settings: policy.Policy, begun: float
 ) -> dict[str, Any]:
-    """Move out what can go, with a checkpoint; pass where the mod may have given up by then."""
+    """Move out what can go; pass where the mod may have given up by then."""
     from brimline.mod import compact
 
     answer, freed_tokens = compact.store_cold_and_answer(request, home_dir, settings.values)
     if "pass" in answer:
         return answer
     answer["thoughts"] = _does_model_bind_thinking(request.get("model"), settings.models)
-    _save_checkpoint(home_dir, request, settings.values)
     seconds = time.monotonic() - begun
     if seconds > _LONGEST_S:
         return {"pass": "it took too long"}
@@ -107,10 +114,23 @@ class ModError(Exception):
     """What went wrong inside the client, for the error log."""
 
 
-def _save_checkpoint(home_dir: str, request: dict[str, Any], values: dict[str, Any]) -> None:
-    """Write down the state of the work, which the client's own way does at PreCompact."""
-    if not values["carry.enabled"]:
+def _save_checkpoint_behind_answer(home_dir: str, request: dict[str, Any]) -> None:
+    """Leave it to a process of its own: the client waits for the end of this one."""
+    values = policy.load(home_dir, request["cwd"]).values
+    if not values["carry.enabled"] or io.system.fork():
         return
+    import signal
+
+    signal.alarm(_LONGEST_BEHIND_S)
+    io.system.setsid()
+    nowhere = io.system.open(b"/dev/null", io.system.O_RDWR)
+    for descriptor in range(3):
+        io.system.dup2(nowhere, descriptor)
+    save_checkpoint(home_dir, request, values)
+
+
+def save_checkpoint(home_dir: str, request: dict[str, Any], values: dict[str, Any]) -> None:
+    """Write down the state of the work, which the client's own way does at PreCompact."""
     from brimline.carry import checkpoint, fold, ledger, notes
     from brimline.errors import StateError
     from brimline.transcript import find
