@@ -207,7 +207,7 @@ def _mark_name(node: ast.expr) -> str | None:
 
 
 def _problems(module: ast.Module, seen: set[ast.Call]) -> Iterator[tuple[int, str]]:
-    """Line and reason of each marker that is no proof, though it looks like one."""
+    """Line and reason of each marker that is not a proof, though it looks like one."""
     calls = list(_markers(module))
     called = {call.func for call in calls}
     for call in calls:

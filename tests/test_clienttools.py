@@ -92,7 +92,7 @@ def test_a_failure_that_was_cut_twice_has_lost_its_end(failure: str, lost: bool)
     ],
 )
 def test_lines_begin_at_one(arguments: dict[str, Any], lines: tuple[int, int]) -> None:
-    """What is no number of a line is as if it were not given."""
+    """What is not a number of a line is as if it were not given."""
     assert clienttools.half_open_line_range_asked_for(arguments) == lines
 
 

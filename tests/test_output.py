@@ -256,7 +256,7 @@ def test_names_and_values_stand_below_each_other() -> None:
 
 
 def test_an_answer_is_for_a_program_or_for_a_person(capsys: pytest.CaptureFixture[str]) -> None:
-    """JSON, a text, or what makes one of the document; an empty text is no line."""
+    """JSON, a text, or what makes one of the document; an empty text is not a line."""
     for text in ("plain", lambda document: f"{document['a']} made", ""):
         output.answer({"a": 1}, text, as_json=False)
     output.answer({"a": 1}, "plain", as_json=True)

@@ -127,7 +127,7 @@ def test_a_compaction_is_a_boundary_and_a_summary_or_the_summary_alone(
 
 
 def test_anything_can_be_appended_as_it_is(built: SessionBuilder) -> None:
-    """Torn lines, bytes that are no text, halves of a character."""
+    """Torn lines, bytes that are not text, halves of a character."""
     built.raw("{torn\n")
     built.raw(b"\xff\n")
     built.raw("\ud800")

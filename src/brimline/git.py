@@ -81,7 +81,7 @@ def run_git(
     *,
     timeout_s: float = _HOOK_TIMEOUT_S,
 ) -> str | None:
-    """What git answers; None where it refuses, is not there or takes too long."""
+    """Return what git answers; None where it refuses, is not there or takes too long."""
     try:
         done = subprocess.run(
             [programs.path_of("git"), *_SAFE, *options, "-C", folder, *command],

@@ -129,7 +129,7 @@ def read_bundle() -> "list[Entry]":
 
 
 def is_source_unchanged(entry: "Entry") -> bool:
-    """Whether a module's source is what its code was compiled from."""
+    """Tell whether a module's source is what its code was compiled from."""
     import posix
 
     _, file, modified_ns, size, _ = entry

@@ -54,7 +54,7 @@ _table: list[Row] = []
 
 
 def tokens_of_result(characters: int) -> float:
-    """What the text of a result takes in a request, by its length."""
+    """Return what the text of a result takes in a request, by its length."""
     return characters / MOST_CHARACTERS_PER_TOKEN
 
 
@@ -101,7 +101,7 @@ class Model:
         return " ".join([*self.row["families"][:1], *self.row["versions"][:1]])
 
     def prices_for_prompt(self, prompt_tokens: int = 0) -> Prices | None:
-        """What a prompt of this size costs; None where nobody knows."""
+        """Return what a prompt of this size costs; None where nobody knows."""
         above = self.row["prices_above"]
         row = above if above and prompt_tokens > above["tokens"] else self.row["prices"]
         return Prices(row) if row else None

@@ -94,7 +94,7 @@ def session_argument_and_option(function: Any) -> Any:
 
 
 def given_session(file: str | None, session_id: str | None) -> str | None:
-    """How a session was named, if it was.
+    """Return how a session was named, if it was.
 
     Raises:
         click.UsageError: it was in both ways, or with nothing.
@@ -122,7 +122,7 @@ def pick_attrs(found: Any, names: str) -> dict[str, Any]:
 
 
 def say(text: str, *, err: bool = False) -> None:
-    """Print a text; an empty one is no line.
+    """Print a text; an empty one is not a line.
 
     Raises:
         BrimlineError: standard output cannot be written.
@@ -244,7 +244,7 @@ class Path(str):
 
 
 def subject_as_path_or_text(tool: str | None, text: str | None) -> str:
-    """What a tool was asked for: a file is a path, a command is told by how it begins."""
+    """Return what a tool was asked for: a file is a path, a command is told by how it begins."""
     return Path(text or "") if tool != "Bash" and (text or "").startswith("/") else text or ""
 
 
@@ -292,7 +292,7 @@ def utc_from_to_text(first: str | None, last: str | None) -> str:
 
 
 def terminal_columns() -> int:
-    """How many columns there are to fill."""
+    """Return how many columns there are to fill."""
     return max(_LEAST_WIDTH, shutil.get_terminal_size((_WIDTH, 24)).columns)
 
 
@@ -377,7 +377,7 @@ def _fit_cell(text: str, room: int, *, right: bool, keeps_end: bool) -> str:
 
 
 def _columns_of_text(text: str) -> int:
-    """How many columns of a terminal a text takes."""
+    """Return how many columns of a terminal a text takes."""
     if text.isascii():
         return len(text)
     return sum(

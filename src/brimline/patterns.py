@@ -28,12 +28,12 @@ class Pattern(NamedTuple):
         return self.text.startswith("!")
 
     def matches(self, names: list[str], *, folder: bool = False) -> bool:
-        """Whether a path, or a folder that it lies in, is meant."""
+        """Tell whether a path, or a folder that it lies in, is meant."""
         ends = self._matched_prefix_lengths(names)
         return any(end < len(names) or folder or not self.folders_only for end in ends)
 
     def matches_whole_path(self, names: list[str]) -> bool:
-        """Whether exactly this path is meant."""
+        """Tell whether exactly this path is meant."""
         return len(names) in self._matched_prefix_lengths(names)
 
     def _matched_prefix_lengths(self, names: list[str]) -> set[int]:

@@ -126,12 +126,12 @@ def _folders_of_client_above(known: list[Folders]) -> Folders | None:
 
 
 def is_marked() -> bool:
-    """Whether we have the mark of what a client starts."""
+    """Tell whether we have the mark of what a client starts."""
     return bool(io.env(_MARK))
 
 
 def is_client_above() -> bool:
-    """Whether a client has started us, however deep; a shell may have lost the mark."""
+    """Tell whether a client has started us, however deep; a shell may have lost the mark."""
     configs = {paths.client_config_dir(), *[folders.config for folders in read()]}
     names = [f"{number}.json" for number in _numbers_of_processes_above()]
     places = [f"{config}/sessions/{name}" for config in configs for name in names]

@@ -23,7 +23,7 @@ TRACES = (
 
 
 def values_in_all_traces(name: str) -> Iterator[Any]:
-    """What each room's `traces` has under a name; a room without it is passed over.
+    """Yield what each room's `traces` has under a name; a room without it is passed over.
 
     - `FILES`: the names that it writes, as patterns by folder of the data folder.
     - `BRIEF`: how those names in a session's folder begin that go after a day of silence.

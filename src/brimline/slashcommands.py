@@ -31,7 +31,7 @@ class SlashCommand(NamedTuple):
     about_session: bool = False
 
     def shell_line(self) -> str:
-        """What to type in a shell instead."""
+        """Return what to type in a shell instead."""
         about = f" --session {_SESSION}" if self.about_session else ""
         return f"brimline {' '.join(self.words)}{about}"
 
@@ -111,7 +111,7 @@ def markdown_files(line: Callable[..., str | None], *, has_mod: bool = False) ->
 
 
 def is_unchanged_file_of_ours(raw: bytes) -> bool:
-    """Whether a file is one that we wrote and nobody changed."""
+    """Tell whether a file is one that we wrote and nobody changed."""
     found = _SIGNATURE.search(raw)
     return found is not None and _digest(raw[: found.start()] + raw[found.end() :]) == found[1]
 

@@ -488,7 +488,7 @@ def test_the_last_part_of_a_file_is_for_changes(
     made = done(home_dir, "add", compartment=items.TASK, text="first")["item"]
     path = Path(paths.carry_session_dir(home_dir, ID)) / items.FILE_NAME
     size = path.stat().st_size
-    # The second line is as long as the first; its end is no part of what is compared.
+    # The second line is as long as the first; its end is not a part of what is compared.
     monkeypatch.setattr(items, "_LARGEST_BYTES", size + size - 1 + room + 100)
     monkeypatch.setattr(items, "_KEPT_BYTES", 100)
     if room:

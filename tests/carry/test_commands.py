@@ -386,7 +386,7 @@ def test_what_a_failed_check_ended_with_is_its_last_line(output: str, end: str) 
 def test_failures_are_looked_for_in_the_last_four_hundred_characters(
     output: str, result: str
 ) -> None:
-    """A count of none is no failure."""
+    """A count of none is not a failure."""
     record = ledger.Ledger("s")
     commands.note_run(record, "pytest", output, None, failed=False)
 

@@ -85,9 +85,9 @@ def test_a_session_without_a_message_leaves_nothing(vault: Path) -> None:
         ({"format": 5}, "vault", "has no folder and format of the usual kind"),
         ({"folder": ["a"]}, "vault", "has no folder and format of the usual kind"),
         ({"folder": "../outside"}, "vault", "outside of the vault"),
-        ({}, "missing", "is no folder"),
-        ({}, "missing/%Y.md", "is no folder"),
-        ({}, "", "is no folder"),
+        ({}, "missing", "is not a folder"),
+        ({}, "missing/%Y.md", "is not a folder"),
+        ({}, "", "is not a folder"),
     ],
 )
 def test_what_is_not_understood_is_told(

@@ -466,7 +466,7 @@ def test_what_the_summary_holds_is_counted_beside_the_size_of_the_card(
 def test_what_was_read_on_along_the_way_is_noted_once(
     answer: Answer, talk: SessionBuilder, home_dir: str
 ) -> None:
-    """The mark of before goes; what is no number counts as nothing."""
+    """The mark of before goes; what is not a number counts as nothing."""
     folder = Path(SessionState(home_dir, talk.session_id).folder)
     folder.mkdir(parents=True, exist_ok=True)
     for name in ("carried-5", "carried-x"):

@@ -82,7 +82,7 @@ def transcript(world: Path, name: str) -> SessionBuilder:
 
 
 def test_an_empty_history_says_so(brimline: Run) -> None:
-    """It is no error."""
+    """It is not an error."""
     assert brimline("history").out.startswith("No history yet")
     assert brimline("history", "--compactions").out.startswith("No compaction yet.")
     assert brimline("history", "--json").document["sessions"] == []

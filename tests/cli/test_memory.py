@@ -119,7 +119,7 @@ def test_lint_names_every_fault_with_its_line(folder: Path, brimline: Run) -> No
     told = done.out.replace(str(folder) + "/", "")
     for expected in (
         "a.md:4: its type 'secret' is none of user, feedback, project, reference",
-        "b.md:3: its front matter is no YAML:",
+        "b.md:3: its front matter is not YAML:",
         "c.md:1: it has no front matter",
         "d.md:1: its front matter has no description",
         "MEMORY.md:4: gone.md is not there",
@@ -303,7 +303,7 @@ def test_a_day_is_one_of_the_calendar() -> None:
         - memory_commands._parse_day_as_timestamp("2026-01-31")
         > 0
     )
-    with pytest.raises(StateError, match=r"'31\.1\.' is no day: write it as 2026-01-31"):
+    with pytest.raises(StateError, match=r"'31\.1\.' is not a day: write it as 2026-01-31"):
         memory_commands._parse_day_as_timestamp("31.1.")
 
 
@@ -394,7 +394,7 @@ def test_sessions_to_forget_are_named_in_one_way(brimline: Run, refused: Refused
     assert told in refused("forget", "--yes")
     assert told in refused("forget", "--session", "a", "--before", "2026-01-31", "--yes")
     assert "--project is empty: name a folder" in refused("forget", "--project", " ", "--yes")
-    assert "'soon' is no day: write it as 2026-01-31" in refused("forget", "--before", "soon")
+    assert "'soon' is not a day: write it as 2026-01-31" in refused("forget", "--before", "soon")
     assert brimline("forget", "--before", "2026-01-31", "--yes").out == (
         "0 sessions, 0 entries, 0 outputs and 0 backups forgotten.\n"
     )

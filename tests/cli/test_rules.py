@@ -101,7 +101,7 @@ def test_the_text_for_a_file_begins_like_the_text_for_all(project: Path, brimlin
 def test_odd_files_and_names_break_no_command(
     world: Path, words: str, brimline: Run, refused: Refused
 ) -> None:
-    """Nothing at all is no error; control characters do not reach a terminal."""
+    """Nothing at all is not an error; control characters do not reach a terminal."""
     assert brimline("rules", *words.split())[0::2] == (0, "")
     project = world / "project"
     put(project / os.fsdecode(b"caf\xe9\x1b[31m") / "CLAUDE.md", b"- bad \xff\r\n- \x1b[31mred\r\n")

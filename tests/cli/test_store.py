@@ -242,12 +242,12 @@ def test_without_a_terminal_deleting_needs_yes(
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        ("get xyz", "is no key"),
+        ("get xyz", "is not a key"),
         ("get 0123456789abcdef", "is not in the store"),
         ("list --session nobody", "no session 'nobody' is known"),
-        ("pin ../../etc", "is no key"),
-        ("get last --lines five", "is no range"),
-        ("get last --bytes 5", "is no range"),
+        ("pin ../../etc", "is not a key"),
+        ("get last --lines five", "is not a range"),
+        ("get last --bytes 5", "is not a range"),
         ("get last --lines 1:2 --bytes 1:2", "exclude each other"),
         ("get last --lines 5000:6000", "there is no line 5,000: the last one is 200"),
         ("get last --lines 5:1", "'5:1' asks for no lines: it ends before it begins"),

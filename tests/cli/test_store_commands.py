@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def test_a_search_of_outputs_shows_one_at_least(refused: Refused) -> None:
-    """Zero is no number of them."""
+    """Zero is not a number of them."""
     assert "0 is not in the range x>=1" in refused("store", "search", "x", "--limit", "0", code=2)
 
 
@@ -89,8 +89,8 @@ def test_bytes_are_counted_from_zero(span: str, part: str, home_dir: str, brimli
     ("words", "told"),
     [
         ("--bytes 6:", "'6:' asks for no bytes: there are 6"),
-        ("--bytes :", "':' is no range of bytes: write A:B, A: or :B"),
-        ("--bytes 3", "'3' is no range of bytes: write A:B, A: or :B"),
+        ("--bytes :", "':' is not a range of bytes: write A:B, A: or :B"),
+        ("--bytes 3", "'3' is not a range of bytes: write A:B, A: or :B"),
         ("--bytes 1:2 --lines 1", "--lines and --bytes exclude each other: give one of them"),
         ("--lines 2", "there is no line 2: the last one is 1"),
     ],

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 ARCHIVE = Path(__file__).parents[1] / "transcript" / "compacted_by_mods.tar.xz"
-# In every file, so it is no folder of the machine that records.
+# In every file, so it is not a folder of the machine that records.
 _ROOT = Path(tempfile.gettempdir()) / "brimline-recordings"
 _LONG_AGO = 1_700_000_000
 # Attachments in which the user or a hook speaks.

@@ -93,7 +93,7 @@ def test_what_is_stored_comes_back(client: Client, stub: StubApi, registered: Re
     assert by_key == f"[brimline recall {key[:19]} (Bash): all 4 lines]\n{content}"
     assert "[brimline recall: hits 1-1 of 1 that hold 'needle']" in by_query
     assert "4: needle at the end" in by_query
-    assert "is no key" in failed
+    assert "is not a key" in failed
     for found in (plain, rare):
         # Also of characters that count twice; the client puts nothing into a file.
         assert found.startswith("[brimline recall sha256:")

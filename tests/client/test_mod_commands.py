@@ -67,7 +67,7 @@ def test_a_command_that_the_mod_cannot_answer_is_answered_by_the_hook(
 def test_a_failure_inside_the_client_is_in_our_log(
     client: Client, stub: StubApi, installed: Installed
 ) -> None:
-    """What the answering program says is no JSON: one line, which doctor shows."""
+    """What the answering program says is not JSON: one line, which doctor shows."""
     launcher = installed.data / "bin" / "hook"
     script = f'case "$1" in failed) exec {launcher} mod failed;; *) echo nonsense;; esac'
     answer_with(installed, "/bin/sh", "-c", script, "sh")

@@ -113,7 +113,7 @@ def test_a_request_without_tools_or_with_one_it_must_call_is_a_helpers(
 
 
 def test_a_request_names_its_session_or_is_known_by_its_beginning() -> None:
-    """What is no name does not count; the same beginning is the same session."""
+    """What is not a name does not count; the same beginning is the same session."""
     named = {"metadata": {"user_id": '{"session_id": "s1"}'}, "messages": [said("user", "a")]}
     nameless: list[Any] = [
         {},

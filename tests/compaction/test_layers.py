@@ -92,7 +92,7 @@ def test_bulk_is_a_preview_when_it_arrives_or_was_read(
 
 
 def test_what_will_not_change_is_drafted_once() -> None:
-    """By its layer: a preview is no line."""
+    """By its layer: a preview is not a line."""
     seen = look(age=20)
     assert RESULTS.draft
     assert PREVIEWS.draft

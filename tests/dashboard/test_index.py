@@ -200,7 +200,7 @@ def test_a_list_that_cannot_be_written_is_named(world: Path) -> None:
 
 
 def test_a_session_without_a_request_is_listed_on_request(known: index.Index, world: Path) -> None:
-    """And a file that is no session is passed over."""
+    """And a file that is not a session is passed over."""
     folder = world / "home" / ".claude" / "projects" / "-home-dev-other"
     SessionBuilder(str(folder / "5.jsonl"), "5", PROJECT).prompt("Nothing came of it")
     (folder / "6.jsonl").write_text("no session\n")

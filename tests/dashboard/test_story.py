@@ -188,7 +188,7 @@ def test_an_unknown_forecast_is_a_gap_not_a_zero(session: SessionBuilder, home_d
 def test_a_story_has_the_first_wish_as_its_title_and_counts_its_requests_by_model(
     session: SessionBuilder, home_dir: str
 ) -> None:
-    """A command is no title; a line that is cut off is counted and passed over."""
+    """A command is not a title; a line that is cut off is counted and passed over."""
     session.prompt("/review all of it")
     session.prompt("w" * 201)
     session.prompt("Another wish")
@@ -344,7 +344,7 @@ def test_a_session_runs_as_long_as_its_file_was_just_written(
 
 
 def test_times_of_hooks_are_sorted_by_event_and_size() -> None:
-    """What is no event of the client has no row."""
+    """What is not an event of the client has no row."""
     events: list[dict[str, Any]] = [
         {"event": "Stop", "ms": 9},
         {"event": "PreToolUse", "ms": 7.5},

@@ -389,7 +389,7 @@ def test_hostile_sessions_are_text_and_a_line_of_10_mb_is_passed_over(
     ],
 )
 def test_what_is_asked_of_the_list_is_read_with_care(query: str, wanted: dict[str, Any]) -> None:
-    """What is no number is none, a page is the first at least, and no text is endless."""
+    """What is not a number is none, a page is the first at least, and no text is endless."""
     scope = {"type": "http", "query_string": query.encode(), "headers": []}
 
     assert web._parse_filter_query(Request(scope)) == index.Filter(**{"sort": ""} | wanted)
@@ -760,7 +760,7 @@ def test_the_gates_secret_cannot_be_guessed() -> None:
 def test_a_page_knows_where_it_is_and_that_the_index_is_still_read(
     world: Path, home_dir: str
 ) -> None:
-    """Of what is no page of its own, none of the ways is marked."""
+    """Of what is not a page of its own, none of the ways is marked."""
     pages = web.Dashboard(home_dir)
     placed(world).reply(5_000)
 

@@ -202,7 +202,7 @@ def test_files_lie_where_they_always_did() -> None:
     ],
 )
 def test_a_project_has_the_folder_that_the_client_gives_it(project: str, name: str) -> None:
-    """What is no plain letter is a dash, what is rare two of them."""
+    """What is not a plain letter is a dash, what is rare two of them."""
     assert paths.project_transcripts_dir(project).endswith(f"/projects/{name}")
 
 

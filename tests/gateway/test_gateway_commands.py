@@ -121,4 +121,4 @@ def test_what_is_no_service_is_told_and_nothing_is_listened_on(
 
     done = CliRunner().invoke(program, ["gateway", *words])
 
-    assert str(done.exception) == f"{source} is 'nowhere', which is no URL of a service"
+    assert str(done.exception) == f"{source} is 'nowhere', which is not a URL of a service"

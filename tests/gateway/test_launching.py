@@ -211,7 +211,7 @@ def test_of_a_folder_that_is_not_trusted_the_person_is_told_what_does_not_count(
 
 
 def test_a_value_of_a_variable_is_text() -> None:
-    """What is no object of variables holds none."""
+    """What is not an object of variables holds none."""
     assert launching._env_of_settings_document({"env": {"A": 1, "B": "x"}}) == {"A": "1", "B": "x"}
     assert launching._env_of_settings_document({"env": ["A"]}) == {}
 

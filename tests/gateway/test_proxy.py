@@ -264,7 +264,7 @@ def test_a_stream_is_given_as_it_comes(upstream: Upstream) -> None:
 
 
 def test_an_answer_that_is_cut_is_cut_for_the_client_too(upstream: Upstream, home_dir: str) -> None:
-    """It must not look whole; and it is no failure of ours to be told of."""
+    """It must not look whole; and it is not a failure of ours to be told of."""
 
     def stream(handler: Any) -> None:
         handler.wfile.write(b"5\r\nhello\r\n")

@@ -48,7 +48,7 @@ def test_a_service_is_a_url_with_a_host_and_no_question(url: str, is_service: bo
     if is_service:
         assert serving.checked_url(url, "X") == url.strip()
     else:
-        with pytest.raises(BrimlineError, match=r"X is .* which is no URL of a service"):
+        with pytest.raises(BrimlineError, match=r"X is .* which is not a URL of a service"):
             serving.checked_url(url, "X")
 
 
@@ -117,8 +117,13 @@ def asked(path: str, *, host: str = "127.0.0.1:80", **fields: Any) -> tuple[int,
     [
         ("/secret/v1/messages", {}, 502, "brimline: the gateway cannot reach 127.0.0.1"),
         ("/secret/v1", {"host": "localhost"}, 502, "brimline: the gateway cannot reach"),
-        ("/secret/v1", {"host": "evil.example:80"}, 403, "brimline: this is no host of the gate"),
-        ("/secret/v1", {"host": ""}, 403, "brimline: this is no host of the gateway"),
+        (
+            "/secret/v1",
+            {"host": "evil.example:80"},
+            403,
+            "brimline: this is not a host of the gate",
+        ),
+        ("/secret/v1", {"host": ""}, 403, "brimline: this is not a host of the gateway"),
         ("/guess/v1", {}, 404, "brimline: not found"),
         ("/secret/../v1", {}, 400, "brimline: no path of a service"),
         ("/secret/a%2f%2E%2e/v1", {}, 400, "brimline: no path of a service"),

@@ -132,7 +132,7 @@ def test_it_says_when_the_hooks_have_fallen_silent(talk: Talk) -> None:
     """Six requests without a word from any hook; the next one that is heard ends it."""
 
     def drawn(tokens: int | None) -> str:
-        # What the gateway writes is no word of a hook.
+        # What the gateway writes is not a word of a hook.
         SessionState(talk.home_dir, talk.session.session_id).spool_event("Gateway", {"saved": 1})
         return _shown(statusline_event(talk.session, 200_000, tokens), talk.home_dir)
 
@@ -448,7 +448,7 @@ def test_a_part_is_shown_where_it_just_fits(
     ("name", "shown"), [("x" * 40, "x" * 40), ("x" * 41, "x" * 40), ("a\x1bb", "ab"), (5, "")]
 )
 def test_a_models_name_has_forty_printable_characters(name: object, shown: str, talk: Talk) -> None:
-    """One that is no text is left out."""
+    """One that is not a text is left out."""
     talk.use(statusline__format="model")
     payload = SMALL | {"model": SMALL["model"] | {"display_name": name}}
 

@@ -196,7 +196,7 @@ def test_the_data_folder_is_new_private_loose_or_in_the_way(home_dir: str) -> No
 
 
 def test_what_is_gone_or_points_nowhere_is_open_to_nobody(home_dir: str) -> None:
-    """A link of our name without a file behind it is no finding."""
+    """A link of our name without a file behind it is not a finding."""
     folder = Path(home_dir)
     folder.mkdir(mode=0o700)
     (folder / "config.toml").symlink_to("nowhere")

@@ -72,7 +72,7 @@ def test_what_was_taken_out_beside_settings_is_named(tmp_path: Path) -> None:
 
 
 def test_an_install_says_what_it_writes_and_changes() -> None:
-    """Files of a folder of ours on one line; how they are started is no file of its own."""
+    """Files of a folder of ours on one line; how they are started is not a file of its own."""
     new, old = Change("/a.md", None, b"x"), Change("/b.md", b"y", b"z")
     note = Change("/data/command", None, b"x")
     commands = parts.Commands("/data", STARTED)

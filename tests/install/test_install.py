@@ -601,7 +601,7 @@ def test_the_past_is_read_when_it_is_installed_and_after_an_interruption_later(h
 
 
 def test_the_plan_says_what_waits_for_the_client(home: Home, no_client: Path) -> None:
-    """Its own command registers the server, which is no line of the plan without it."""
+    """Its own command registers the server, which is not a line of the plan without it."""
     waits = "later   the MCP server: `claude` is not on PATH; install again once it is"
     assert waits in home.run("install", "--dry-run").out
 

@@ -81,7 +81,7 @@ def test_what_the_client_does_not_do_is_left_to_the_user(
     warnings: list[str],
     to_do: list[str],
 ) -> None:
-    """From the first call on that failed; without a client all of it, and that is no failure."""
+    """From the first call on that failed; without a client all of it, and that is not a failure."""
     if script is not None:
         fake_claude.script(no_client, f"#!/bin/sh\n{script}\n")
     plan = parts.Plan(calls=[("a",), ("b",)])

@@ -144,7 +144,7 @@ def test_odd_content_is_said_to_be_odd(home_dir: str) -> None:
     """What is shown is then not what is stored, byte for byte; of nothing there are no lines."""
     answer = ask(home_dir, key=keep(home_dir, b"a few \xff bytes in a text that is fine"))
 
-    assert parts(answer)[0].endswith("bytes that are no UTF-8 are shown as \\xNN]")
+    assert parts(answer)[0].endswith("bytes that are not UTF-8 are shown as \\xNN]")
     assert parts(answer)[1].startswith("a few \\xff bytes")
     assert ask(home_dir, key=keep(home_dir, b"")).endswith(": empty]")
 
@@ -163,7 +163,7 @@ def test_what_is_no_key_is_refused_in_one_sentence(home_dir: str, key: str) -> N
     assert not os.path.exists(home_dir)
     keep(home_dir, b"content")
 
-    with pytest.raises(StoreError, match="is no key") as told:
+    with pytest.raises(StoreError, match="is not a key") as told:
         ask(home_dir, key=key)
     assert len(str(told.value)) < 500
 
@@ -195,7 +195,7 @@ def test_arguments_that_do_not_fit_are_refused(home_dir: str, arguments: dict[st
         ({"question": "x"}, "recall takes key, query, lines, not 'question'"),
         ({"x" * 41: 1}, f"recall takes key, query, lines, not '{'x' * 40}'"),
         ({"key": None, "query": " "}, "give key, of one stored output, or query, to find some"),
-        ({"key": "k" * 81}, f"'{'k' * 80}' is no key: give sha256: and its digits"),
+        ({"key": "k" * 81}, f"'{'k' * 80}' is not a key: give sha256: and its digits"),
     ],
 )
 def test_who_asks_wrongly_is_told_how_to_ask(

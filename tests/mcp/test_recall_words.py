@@ -125,8 +125,8 @@ def test_a_key_is_no_longer_than_eighty_characters(home_dir: str) -> None:
     with pytest.raises(StoreError) as last:
         ask(home_dir, key="last")
 
-    assert str(long.value) == f"'{'x' * 80}' is no key: give sha256: and its digits"
-    assert str(last.value) == "'last' is no key: give sha256: and its digits"
+    assert str(long.value) == f"'{'x' * 80}' is not a key: give sha256: and its digits"
+    assert str(last.value) == "'last' is not a key: give sha256: and its digits"
 
 
 def test_what_was_said_is_shown_as_far_as_there_is_room(home_dir: str) -> None:

@@ -47,7 +47,7 @@ def test_an_age_is_told_in_its_largest_whole_unit(seconds: float, told: str) -> 
 
 
 def test_a_line_names_author_and_session_as_far_as_there_are_any() -> None:
-    """The path of a topic is no session; what others wrote is on one line."""
+    """The path of a topic is not a session; what others wrote is on one line."""
     topic = HIT._replace(group="/home/a/topic.md", source="topic")
     other = HIT._replace(author="mi\na")
 

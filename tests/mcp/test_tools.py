@@ -83,7 +83,7 @@ def test_a_project_folder_that_is_gone_is_told(world: Path) -> None:
 
 
 def test_text_that_json_cannot_carry_is_replaced(home_dir: str, project_dir: str) -> None:
-    """A command may hold bytes that are no text."""
+    """A command may hold bytes that are not text."""
     key = put.put(home_dir, b"content", {"source": "cat \udcff", "cwd": project_dir})
 
     text, failed = tools.answer("recall", {"key": key})

@@ -125,7 +125,7 @@ def test_an_entry_is_opened_with_its_neighbours(home_dir: str) -> None:
 
 def test_a_key_that_is_none_is_told_by_its_beginning(home_dir: str) -> None:
     """The first forty characters."""
-    with pytest.raises(StoreError, match=f"^'{'x' * 40}' is no key"):
+    with pytest.raises(StoreError, match=f"^'{'x' * 40}' is not a key"):
         hits.entry_with_neighbours(home_dir, "x" * 50)
 
 

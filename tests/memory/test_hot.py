@@ -136,8 +136,8 @@ def test_one_bad_file_stops_nothing_else(place: Path) -> None:
 
     assert told["dir.md"] == (1, "it is not a file")
     assert told["pipe.md"] == (1, "it is not a file")
-    assert told["deep.md"][1].startswith("its front matter is no YAML")
-    assert told["when.md"][1].startswith("its front matter is no YAML")
+    assert told["deep.md"][1].startswith("its front matter is not YAML")
+    assert told["when.md"][1].startswith("its front matter is not YAML")
     with pytest.raises(StateError, match="is a folder"):
         hot.remove_topic(str(place), "dir.md")
     hot.remove_topic(str(place), "good")
@@ -250,7 +250,7 @@ def test_an_edit_keeps_mode_and_line_ends_and_refuses_to_empty(place: Path) -> N
         ("name: a\ndescription: d", "its front matter has no type", 1),
         ("name: a\ndescription: d\ntype: odd", "its type 'odd' is none of user, feedback", 4),
         ("- a list", "its front matter has no name", 1),
-        ("name: a\nb: [", "its front matter is no YAML: ", 3),
+        ("name: a\nb: [", "its front matter is not YAML: ", 3),
     ],
 )
 def test_what_is_wrong_with_the_head_of_a_topic_is_told_with_its_line(
@@ -273,7 +273,7 @@ def test_what_is_wrong_with_the_head_of_a_topic_is_told_with_its_line(
     ("name", "kind", "description", "text", "problem"),
     [
         ("a", "odd", "d", "t", "there is no type 'odd': use user, feedback, project, reference"),
-        ("/etc/a", "user", "d", "t", "is no name for a topic: it looks like a path"),
+        ("/etc/a", "user", "d", "t", "is not a name for a topic: it looks like a path"),
         ("~a", "user", "d", "t", "it looks like a path"),
         (".a", "user", "d", "t", "it looks like a path"),
         (" ", "user", "d", "t", "a topic needs a name, a description and a text"),

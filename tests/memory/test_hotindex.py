@@ -122,7 +122,7 @@ def test_the_archive_has_each_entry_once_behind_its_own_head() -> None:
 def test_what_moves_stands_before_the_first_entry_behind_the_head(
     archive: list[str], at: int
 ) -> None:
-    """A list in the head is no entry."""
+    """A list in the head is not an entry."""
     moved = hotindex.archive_with_moved(archive, [["- new", "  more"]])
 
     assert moved == [*archive[:at], "- new", "  more", *archive[at:]]

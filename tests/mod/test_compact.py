@@ -285,7 +285,7 @@ def test_a_conversation_takes_about_so_many_tokens(
     ],
 )
 def test_an_image_is_found_wherever_a_tool_answers_with_it(result: Any, image: str) -> None:
-    """The first one; what is no text is none."""
+    """The first one; what is not a text is none."""
     use = {"text": "", "toolUses": [{"tool_use_id": "1", "tool": "Read", "input": {}}]}
     told = {"text": "", "toolResults": [{"tool_use_id": "1", "text": "t", "result": result}]}
 

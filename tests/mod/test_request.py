@@ -262,7 +262,7 @@ def test_where_the_client_summarised_after_all_the_usual_card_comes(
 def test_the_point_is_not_learned_and_tiers_speak_again(
     full: Conversation, session: SessionBuilder, home_dir: str
 ) -> None:
-    """A summary of a minute ago is no sample of this compaction; the next climb is news."""
+    """A summary of a minute ago is not a sample of this compaction; the next climb is news."""
     session.reply(160_000)
     answer_hook(session, home_dir, "PreCompact", trigger="auto")
     compact(full, session, home_dir)

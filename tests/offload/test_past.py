@@ -292,7 +292,7 @@ def test_looking_at_content_is_no_use_of_it(home_dir: str) -> None:
     [("1", 0), ("2", 3), ("4", 9), ("5", 0), ("", 0), ("x", 0), ("-1", 0), ("²", 0)],
 )
 def test_a_line_that_was_asked_for_has_its_place(number: str, offset: int) -> None:
-    """What is no number, or beyond the end, is the beginning."""
+    """What is not a number, or beyond the end, is the beginning."""
     assert looks._offset_of_line(["aa", "bb", "cc", "dd"], number) == offset
 
 

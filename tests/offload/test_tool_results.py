@@ -69,7 +69,7 @@ def test_a_long_error_stream_is_part_of_the_output(length: int, *, stays: bool) 
 
 
 def test_an_output_on_disk_is_taken_from_there(tmp_path: Path) -> None:
-    """The answer holds only its beginning; bytes that are no text are kept, and an error stream."""
+    """The answer holds only its beginning; what is not text is kept, and an error stream."""
     path = tmp_path / "out put.txt"
     path.write_bytes(b"whole \xff output\n")
     extra = {"persistedOutputPath": str(path), "persistedOutputSize": 15}

@@ -359,5 +359,5 @@ def test_a_file_is_read_up_to_400000_bytes(tree: Tree, size: int, *, is_read: bo
 
     assert tree.names(found) == ["project/CLAUDE.md"] * is_read
     told = [problem.text for problem in found.problems if tree.owns(problem.path)]
-    named = "it is no text of at most 400,000 bytes, and is not read"
+    named = "it is not a text of at most 400,000 bytes, and is not read"
     assert (named in told) is not is_read

@@ -91,7 +91,7 @@ def test_what_a_terminal_would_obey_is_taken_out(tree: Tree, code: int, shown: s
     [
         (b"\xef\xbb\xbfmark\r\nline\rend", "mark\nline\nend", []),
         (b"fine \xff though", "fine \ufffd though", ["None: it is not all UTF-8"]),
-        (b"a\0b", None, ["None: it is no text of at most 400,000 bytes, and is not read"]),
+        (b"a\0b", None, ["None: it is not a text of at most 400,000 bytes, and is not read"]),
         (b"", "", []),
     ],
 )
@@ -460,7 +460,7 @@ def test_texts_that_differ_at_their_ends_only_say_the_same(
     ("length", "problem"),
     [
         (400_000, []),
-        (400_001, ["None: it is no text of at most 400,000 bytes, and is not read"]),
+        (400_001, ["None: it is not a text of at most 400,000 bytes, and is not read"]),
     ],
 )
 def test_a_file_of_400000_bytes_is_read(tree: Tree, length: int, problem: list[str]) -> None:

@@ -112,7 +112,7 @@ def test_a_broad_glob_at_the_root_is_found_and_scoped_ones_are_offered(
 def test_a_grep_is_judged_by_its_path_and_its_glob(
     given_input: dict[str, str], expected: bool
 ) -> None:
-    """What is searched for is no path."""
+    """What is searched for is not a path."""
     assert refused("Grep", given_input) is expected
 
 
@@ -399,8 +399,8 @@ def test_a_folder_of_very_many_names_is_not_read_to_its_end() -> None:
     ("content", "told"),
     [
         (b"own/\n", ""),
-        (b"\0", ".brimlineignore is not used: it is no text of at most 64 KB"),
-        (b"#" * 65_537, ".brimlineignore is not used: it is no text of at most 64 KB"),
+        (b"\0", ".brimlineignore is not used: it is not a text of at most 64 KB"),
+        (b"#" * 65_537, ".brimlineignore is not used: it is not a text of at most 64 KB"),
     ],
 )
 def test_why_a_file_is_not_used_is_told(content: bytes, told: str) -> None:

@@ -231,7 +231,7 @@ def test_some_numbers_say_that_a_file_is_damaged(code: int, is_damage: bool) -> 
 
 
 def test_what_is_no_unicode_becomes_visible() -> None:
-    """What is no text stays as it is."""
+    """What is not a text stays as it is."""
     assert documents.storable_values(["a\ud800é", 3, None]) == ["a\\ud800é", 3, None]
 
 

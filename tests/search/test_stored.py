@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def test_a_query_is_words_and_quoted_phrases_each_once() -> None:
-    """Spaces in a phrase count as one; a mark that is no word is not searched."""
+    """Spaces in a phrase count as one; a mark that is not a word is not searched."""
     assert stored.parse_terms('red "fox  cub" red -- "" x') == ["red", "fox cub", "--", "x"]
     assert stored.fts_terms_joined_by(["red", "fox cub", "--"], "AND") == '"red" * AND "fox cub" *'
 
@@ -91,7 +91,7 @@ def test_what_is_not_for_reading_is_binary(data: bytes, is_binary: bool) -> None
 
 
 def test_a_folder_is_a_projects_or_below_it_by_its_real_name(world: Path) -> None:
-    """A name that merely begins alike is another; what is no path is nowhere."""
+    """A name that merely begins alike is another; what is not a path is nowhere."""
     project = world / "p"
     (project / "in").mkdir(parents=True)
     (world / "link").symlink_to(project)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def test_a_text_is_a_vector_of_its_pieces_whatever_its_case_and_accents() -> None:
-    """Of length one; what has no known piece has none, and what is too long is no word."""
+    """Of length one; what has no known piece has none, and what is too long is not a word."""
     table = vectors.load_table()
     assert table
 

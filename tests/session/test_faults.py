@@ -292,7 +292,7 @@ def test_rows_whose_parents_run_in_a_circle_are_taken_as_they_are() -> None:
 @pytest.mark.parametrize(
     ("lines", "is_told"),
     [
-        # A first row that comes late is no second root.
+        # A first row that comes late is not a second root.
         ([user("b", "a"), user("a", None)], False),
         ([user("b", "a"), user("c", "b"), user("a", None), user("d", "c")], False),
         # A row of an agent begins a thread of its own.

@@ -53,7 +53,7 @@ def test_what_the_user_had_forgotten_stays_so(recorded: SessionBuilder, home_dir
 @pytest.mark.usefixtures("recorded")
 @pytest.mark.parametrize("key", ["sha256:0123456789ab", "no key", "sha256:12", ""])
 def test_what_no_session_holds_is_not_found(home_dir: str, key: str) -> None:
-    """Nor is what is no key; nothing is stored."""
+    """Nor is what is not a key; nothing is stored."""
     assert not originals.put_back_into_store(home_dir, key)
     assert contents.list_blobs(home_dir) == []
 

@@ -291,10 +291,10 @@ def test_a_repair_says_what_it_found_and_did() -> None:
 
     assert told() == ["/t/s1.jsonl", "Sound: no faults.", "Nothing to mend."]
     would = told(mended=[fault(1)])
-    assert would[1] == "Faults with one mend:"
+    assert would[1] == "Faults that can be repaired:"
     assert would[-1] == "Would mend 1 fault; nothing was changed."
     left = told(left_alone=[fault(1), fault(2)])
-    assert left[1] == "Left alone, as no mend of them is certain:"
+    assert left[1] == "Left alone, as no repair of them is certain:"
     assert left[-1] == "Nothing to mend."
     done = told(mended=[fault(1), fault(2)], after={"faults": []}, is_still_written=True)
     assert done[-5:-1] == [

@@ -263,7 +263,7 @@ def test_a_row_is_written_as_the_client_does(value: Any, line: bytes) -> None:
 
 
 def test_texts_that_cannot_be_stored_stay(session: SessionBuilder) -> None:
-    """Half a character, bytes that are no text, two rows on a line, a line that is not ended."""
+    """Half a character, bytes that are not text, two rows on a line, a line that is not ended."""
     call = session.tool_call(2_000)
     block = {"type": "tool_result", "tool_use_id": call, "content": "\ud800" * 900}
     row = {"type": "user", "uuid": "u1", "message": {"content": [block]}}

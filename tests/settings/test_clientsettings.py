@@ -305,7 +305,7 @@ def test_a_folder_in_no_repository_is_its_own_worktree(tmp_path: Path) -> None:
 def test_texts_of_a_list_are_put_together_over_all_scopes(
     project_dir: str, documents: dict[str, Any], texts: list[str]
 ) -> None:
-    """What is no text in it, and what is no list, says nothing."""
+    """What is not a text in it, and what is not a list, says nothing."""
     for scope, document in documents.items():
         _write(project_dir, scope, document)
 

@@ -251,7 +251,7 @@ def test_the_environment_is_told_of_names_that_are_no_settings(
 
     address, name = loaded.problems
     nearest = "BRIMLINE_GUARD_PRESET"
-    assert name == f"the environment: {nearest}T is no setting; did you mean {nearest}?"
+    assert name == f"the environment: {nearest}T is not a setting; did you mean {nearest}?"
     assert "memory.url takes an address" in address
     assert "not this; None stays in force" in address
     assert loaded.sources["context_window"] == "default"
@@ -273,8 +273,8 @@ def test_what_is_no_regular_file_is_ignored_and_reported(
 
     loaded = config.load(home_dir, project_dir)
 
-    assert loaded.problems == [f"{path} is ignored: it is no regular file"]
-    with pytest.raises(ConfigError, match=r"no regular file|is a link"):
+    assert loaded.problems == [f"{path} is ignored: it is not a regular file"]
+    with pytest.raises(ConfigError, match=r"not a regular file|is a link"):
         config.write_setting(str(path), "guard.preset", "off", project=True)
 
 

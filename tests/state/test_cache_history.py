@@ -93,7 +93,7 @@ def test_the_text_has_a_row_for_each_session_and_the_last_breaks_of_one() -> Non
 def test_the_newest_twenty_sessions_are_shown_or_the_one_that_is_named(
     world: Path, tmp_path: Path
 ) -> None:
-    """What is no session is refused."""
+    """What is not a session is refused."""
     folder = world / "home" / ".claude" / "projects" / "p"
     for number in range(22):
         built = SessionBuilder(str(folder / f"{number:02}.jsonl"))

@@ -223,7 +223,7 @@ def test_a_notice_has_the_last_reading_before_it() -> None:
 
 
 def test_fields_of_another_kind_are_left_out() -> None:
-    """A true is no number; whether a call was blocked is a yes or nothing."""
+    """A true is not a number; whether a call was blocked is a yes or nothing."""
     line = {"at": 1, "event": "Stop", "occupancy": True, "tier": 2, "seconds": 1.5, "model": 5}
     assert well_typed_event_fields(line) == {"at": 1.0, "event": "Stop", "tier": 2, "seconds": 1.5}
     assert well_typed_event_fields(line | {"blocked": 1, "other": "x"})["blocked"] is True

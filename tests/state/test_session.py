@@ -218,7 +218,7 @@ def test_what_a_gateway_saved_holds_for_its_own_request(
 
 
 def test_a_session_begins_with_its_first_line(home_dir: str) -> None:
-    """Without one, or with one that is no event, nobody knows."""
+    """Without one, or with one that is not an event, nobody knows."""
     state = SessionState(home_dir, "s")
     assert state.begun_at() is None
     state.switch_off_or_on(off=True)

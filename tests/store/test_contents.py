@@ -75,9 +75,9 @@ def test_a_key_can_be_written_in_short(home_dir: str) -> None:
         contents.resolve_key(home_dir, key[7:20])
     assert contents.resolve_key(home_dir, key) == key
     for written in ("", "1234567", "../../../../etc/passwd", "sha256:", "g" * 64, "0" * 65):
-        with pytest.raises(StoreError, match="is no key"):
+        with pytest.raises(StoreError, match="is not a key"):
             contents.resolve_key(home_dir, written)
-        with pytest.raises(StoreError, match="is no key"):
+        with pytest.raises(StoreError, match="is not a key"):
             contents.read_content(home_dir, written)
 
 
@@ -115,7 +115,7 @@ def test_what_is_no_range_is_named_by_forty_characters(length: int, shown: int) 
     with pytest.raises(StoreError) as raised:
         contents.parse_range("x" * length, 5)
 
-    told = f"{'x' * shown!r} is no range of lines: write A:B, A: or :B"
+    told = f"{'x' * shown!r} is not a range of lines: write A:B, A: or :B"
     assert str(raised.value) == told
 
 

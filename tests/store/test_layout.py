@@ -86,7 +86,7 @@ def test_a_use_is_later_than_any_before(home_dir: str) -> None:
 def test_of_the_format_twenty_characters_are_read(
     home_dir: str, noted: str, is_refused: bool
 ) -> None:
-    """More is no number of a version."""
+    """More is not a number of a version."""
     path = Path(home_dir + layout.FORMAT_FILE)
     path.parent.mkdir(parents=True)
     path.write_text(noted)

@@ -234,7 +234,7 @@ def test_forgetting_sessions_counts_the_outputs_that_go(home_dir: str) -> None:
 def test_a_store_is_refused_where_its_format_is_newer(
     home_dir: str, noted: str, *, is_refused: bool
 ) -> None:
-    """What is no number is none."""
+    """What is not a number is none."""
     file = Path(home_dir + layout.FORMAT_FILE)
     file.parent.mkdir(parents=True)
     file.write_text(f"{noted}\n")
@@ -264,7 +264,7 @@ def test_a_key_is_its_prefix_and_sixty_four_small_digits(text_: str, *, is_one: 
     if is_one:
         assert layout.digest_of_key(text_) == KEY[7:]
     else:
-        with pytest.raises(StoreError, match="is no key: it takes sha256: and 64 hexadecimal"):
+        with pytest.raises(StoreError, match="is not a key: it takes sha256: and 64 hexadecimal"):
             layout.digest_of_key(text_)
 
 
@@ -443,7 +443,7 @@ def test_of_a_path_the_end_is_shown_and_of_a_command_the_beginning(tool: str, ab
 
 
 def test_what_is_no_blob_by_its_name_is_not_listed(home_dir: str) -> None:
-    """Nor what is no file; the others come in the order of their folders."""
+    """Nor what is not a file; the others come in the order of their folders."""
     keys = sorted(stored(home_dir, text(n)) for n in range(6))
     folder = Path(layout.store_folder(home_dir), "blobs")
     for name in ("zz/" + "0" * 62, "000/" + "0" * 62, "00/" + "0" * 61, "00/" + "g" * 62):
@@ -493,10 +493,10 @@ def test_short_keys_do_not_bring_back_what_is_aside(home_dir: str) -> None:
 @pytest.mark.parametrize(
     ("written", "told"),
     [
-        ("1234567", "'1234567' is no key: write sha256: and 8 to 64 hexadecimal digits"),
+        ("1234567", "'1234567' is not a key: write sha256: and 8 to 64 hexadecimal digits"),
         ("12345678", "sha256:12345678 is not in the store"),
         ("0" * 64, f"sha256:{'0' * 64} is not in the store"),
-        ("0" * 65, "is no key"),
+        ("0" * 65, "is not a key"),
     ],
 )
 def test_a_key_has_eight_to_sixty_four_digits(home_dir: str, written: str, told: str) -> None:
@@ -534,8 +534,8 @@ def test_ends_below_zero_count_from_the_last(asked: str, found: tuple[int, int, 
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
-        ("x" * 50, f"'{'x' * 40}' is no range of bytes: write A:B, A: or :B"),
-        (":", "':' is no range of bytes: write A:B, A: or :B"),
+        ("x" * 50, f"'{'x' * 40}' is not a range of bytes: write A:B, A: or :B"),
+        (":", "':' is not a range of bytes: write A:B, A: or :B"),
         ("1000:", "there is no byte 1,000: the last one is 9"),
         ("5:4", "'5:4' asks for no bytes: it ends before it begins"),
     ],

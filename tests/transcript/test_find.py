@@ -97,7 +97,7 @@ def test_after_clear_it_is_the_latest_naming_the_first(
 
 
 def test_torn_and_foreign_rows_name_nothing(build: Callable[..., SessionBuilder]) -> None:
-    """Text that merely mentions the id is no row of that client."""
+    """Text that merely mentions the id is not a row of that client."""
     build("first", 10, began_with="first")
     other = build("other", 20, began_with="other")
     other.raw('"session_id":"first"\n["session_id":"first"\n{"a":{"session_id":"first"}}\n{"sess')

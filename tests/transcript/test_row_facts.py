@@ -514,7 +514,7 @@ def test_thinking_is_told_with_and_without_its_text() -> None:
     ],
 )
 def test_a_message_that_was_queued_is_the_users_too(change: Row, expected: str) -> None:
-    """Unless it was queued by somebody else, or is no message."""
+    """Unless it was queued by somebody else, or is not a message."""
     attachment = {"type": "queued_command", "prompt": "later"} | change
 
     assert row.text_sent_by_user({"type": "attachment", "attachment": attachment}) == expected

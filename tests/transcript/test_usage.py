@@ -151,7 +151,7 @@ def _nested(session: SessionBuilder) -> None:
 @pytest.mark.parametrize(
     ("build", "history", "output", "reply", "results"),
     [
-        # The latest reply counts, not the largest or the sum; output is no part of it.
+        # The latest reply counts, not the largest or the sum; output is not a part of it.
         (_falling, [50_000, 90_000, 30_000], 999, 5, 0),
         # A reply of several rows with results between them counts once; without ids each counts.
         (_in_rows, [50_000, 30_000], 120, 100, 110),

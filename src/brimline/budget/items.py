@@ -50,7 +50,7 @@ class Budget:
 
 
 def load(home_dir: str, session_id: str) -> Budget:
-    """What a session's lines say; a session without any has no items.
+    """Return what a session's lines say; a session without any has no items.
 
     Raises:
         OSError: they cannot be read.
@@ -120,12 +120,12 @@ def estimate_tokens(text: str) -> int:
 
 
 def capacity_tokens(compartment: str, window_tokens: int) -> int:
-    """How many tokens a compartment has, whatever the others hold."""
+    """Return how many tokens a compartment has, whatever the others hold."""
     return window_tokens * SHARES[compartment] // 100
 
 
 def sum_tokens(items: Iterable[dict[str, Any]]) -> int:
-    """How many tokens items take."""
+    """Return how many tokens items take."""
     return sum(item["tokens"] for item in items)
 
 
@@ -136,7 +136,7 @@ def evictable_in_order(items: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def all_items_to_evict(budget: Budget, window_tokens: int) -> list[dict[str, Any]]:
-    """What has to go so that no compartment holds more than its share."""
+    """Return what has to go so that no compartment holds more than its share."""
     found = []
     for compartment in SHARES:
         inside = budget.items_in(compartment)
@@ -159,7 +159,7 @@ def load_pinned_texts_of_safety_and_task(home_dir: str, session_id: str) -> list
 
 
 def _is_valid_item(item: dict[str, Any]) -> bool:
-    """Whether a line was written by `add`."""
+    """Tell whether a line was written by `add`."""
     return (
         item.get("compartment") in SHARES
         and isinstance(item.get("id"), str)

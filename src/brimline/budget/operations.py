@@ -195,7 +195,7 @@ def _nearly_full_rows(place: Place, names: Iterable[str] = items.SHARES) -> list
 
 
 def _measured_tokens_by_part(session_id: str) -> dict[str, int]:
-    """What the session's window really consists of, in tokens; empty where nobody knows."""
+    """Return what the session's window really consists of, in tokens; empty where nobody knows."""
     try:
         transcript = find.transcript_by_id_start(session_id)
         found = composition.composition_of(Session().rows_of(transcript))
@@ -205,7 +205,7 @@ def _measured_tokens_by_part(session_id: str) -> dict[str, int]:
 
 
 def text(document: dict[str, Any]) -> str:
-    """What was done, or found, in a few lines."""
+    """Return what was done, or found, in a few lines."""
     lines = [_compartment_line(one) for one in document.get("compartments", [])]
     if document.get("measured"):
         lines += _measured_part_lines(document["measured"])

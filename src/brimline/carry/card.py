@@ -77,7 +77,7 @@ def card_text(
     incomplete: bool = False,
     outdated: bool = False,
 ) -> str:
-    """What the model gets back after a compaction; empty where there is nothing.
+    """Return what the model gets back after a compaction; empty where there is nothing.
 
     Args:
         ledger: the session's record, with the person's notes.
@@ -287,18 +287,18 @@ def _label_of_message_kind(message: dict[str, object]) -> str:
 
 
 def paste_size_text(message: dict[str, object]) -> str:
-    """How much there was of a paste of which the first line is kept."""
+    """Return how much there was of a paste of which the first line is kept."""
     size = message.get("size")
     return f" [first line of {size:,} characters]" if isinstance(size, int) else ""
 
 
 def does_summary_hold(message: dict[str, object], summary: str) -> bool:
-    """Whether a summary, with its words marked, holds a message as words of their own."""
+    """Tell whether a summary, with its words marked, holds a message as words of their own."""
     return mark_words(message_beginning_on_one_line(message)) in summary
 
 
 def message_beginning_on_one_line(message: dict[str, object]) -> str:
-    """What of a message has to be in a text that is said to hold it."""
+    """Return what of a message has to be in a text that is said to hold it."""
     return " ".join(str(message["text"]).split())[:_MESSAGE_CHARACTERS].rstrip()
 
 

@@ -89,13 +89,13 @@ def build_and_save_document(  # noqa: PLR0913 - what a checkpoint is of, beside 
 
 
 def last_checkpoint_age_s(home_dir: str, session_id: str) -> float:
-    """How long ago the last checkpoint of a session was saved; very long ago without any."""
+    """Return how long ago the last checkpoint of a session was saved; very long ago without any."""
     path = f"{paths.carry_session_dir(home_dir, session_id)}/{DOCUMENT}"
     return time.time() - file_time(path)
 
 
 def compaction_refusal_text(error: StateError) -> str:
-    """What the person is told where a manual compaction is refused."""
+    """Return what the person is told where a manual compaction is refused."""
     return (
         f"{error}. Free some space or check the folder, then run /compact again; within a "
         "minute it goes through even if the checkpoint still cannot be saved."
@@ -134,7 +134,7 @@ def _when_why_where_lines(document: dict[str, Any]) -> list[str]:
 
 
 def _section_entries_by_title(record: ledger.Ledger) -> dict[str, list[str]]:
-    """What was done and is to be done, by title."""
+    """Return what was done and is to be done, by title."""
     checks = record.checks.values()
     return {
         "Notes": [_bullet("", f"{note['kind']}: {note['text']}") for note in record.notes.values()],
@@ -188,13 +188,13 @@ def _store_file(home_dir: str, session: str, project_dir: str, path: str) -> dic
 
 
 def _is_link_out_of_project(path: str, project_dir: str) -> bool:
-    """Whether a path in the project is, by a link, one outside of it."""
+    """Tell whether a path in the project is, by a link, one outside of it."""
     inside = os.path.normpath(path).startswith(os.path.normpath(project_dir) + os.sep)
     return inside and not os.path.realpath(path).startswith(os.path.realpath(project_dir) + os.sep)
 
 
 def _why_not_as_written(home_dir: str, folder: str, texts: dict[str, str], kept: list[Any]) -> str:
-    """What is not on the disk as it was meant to be; empty where all is."""
+    """Return what is not on the disk as it was meant to be; empty where all is."""
     for name, text in texts.items():
         if io.read_file(f"{folder}/{name}") != text.encode("utf-8", "replace"):
             return f"{name} does not hold what was written to it"

@@ -138,7 +138,7 @@ def _is_runner_asked_to_check(program: str, words: Sequence[str]) -> bool:
 def _result_of_step_in_line(
     steps: list[shell.Command], at: int, output: str, *, failed: bool
 ) -> str:
-    """How one step of a command line went, as far as the exit of the line tells.
+    """Return how one step of a command line went, as far as the exit of the line tells.
 
     The line ends with the exit of its last list. That of a list tied by `&&` is nought if every
     step of it succeeded; otherwise any of them may have failed.

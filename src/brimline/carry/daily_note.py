@@ -62,7 +62,9 @@ def _todays_note_path(place: str) -> str:
         return note
     folder, date, _ = place.partition("%")
     if not date or not os.path.isabs(place) or not os.path.isdir(os.path.dirname(folder)):
-        raise StateError(f"carry.daily_note is no folder, nor a path with a date in one: {place}")
+        raise StateError(
+            f"carry.daily_note is not a folder, nor a path with a date in one: {place}"
+        )
     return time.strftime(place)
 
 

@@ -236,7 +236,7 @@ def _text_after_keeping_marked_notes(ledger: Ledger, text: str, at: str | None) 
 
 
 def has_marked_notes(text: str) -> bool:
-    """Whether a text has lines that would be notes."""
+    """Tell whether a text has lines that would be notes."""
     return any(word.lower() in _NOTE_WORDS for word, _ in _BRIM_LINE.findall(text))
 
 

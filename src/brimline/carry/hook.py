@@ -124,7 +124,9 @@ def user_prompt_submit(turn: Turn) -> Decision | None:
 
     if not ledger.is_paste(prompt) or not fold.has_marked_notes(prompt):
         return None
-    text = "brimline: a marked line in a long prompt counts as pasted: send it in one of its own."
+    text = (
+        "brimline: a marked line in a long prompt counts as pasted: send it in a prompt of its own."
+    )
     return Decision(person_notes=(text,))
 
 
@@ -200,7 +202,7 @@ def _make_card_text(turn: Turn) -> str:
 
 
 def _pinned_texts_of_budget(turn: Turn) -> list[list[str]]:
-    """What is pinned in the session's budget, where it has one."""
+    """Return what is pinned in the session's budget, where it has one."""
     from brimline.fast import io, paths
 
     folder = paths.carry_session_dir(turn.home, turn.state.session_id)
@@ -246,7 +248,7 @@ def _note_failed_checkpoint(turn: Turn, error: Any) -> None:
 
 
 def _claim_refusal_this_minute(turn: Turn) -> bool:
-    """Whether no compaction was refused within the last minute; notes that this one is."""
+    """Tell whether no compaction was refused within the last minute; notes that this one is."""
     import time
 
     from brimline.fast import io

@@ -74,7 +74,7 @@ class Ledger:
         """While rows are only written again: when the compaction was that wrote them."""
 
     def open_task_count(self) -> int:
-        """How many tasks are not completed."""
+        """Return how many tasks are not completed."""
         return sum(state != "completed" for state, _ in self.tasks.values())
 
 
@@ -108,7 +108,7 @@ def add_message(ledger: Ledger, text: str, at: str | None, kind: str) -> None:
 
 
 def is_paste(text: str) -> bool:
-    """Whether a text is too long to be a message."""
+    """Tell whether a text is too long to be a message."""
     return len(text) > PASTE_CHARACTERS or text.count("\n") > PASTE_LINES
 
 
@@ -191,7 +191,7 @@ def from_document(document: dict[str, Any], session_id: str) -> Ledger:
 
 
 def _has_values_of_right_types(ledger: Ledger) -> bool:
-    """Whether a ledger that was read can be gone on with: files get damaged and edited."""
+    """Tell whether a ledger that was read can be gone on with: files get damaged and edited."""
     texts = (*ledger.queued, *ledger.pulls, *ledger.failed, *ledger.forgotten)
     pairs = (*ledger.tasks.values(), *ledger.commits, *ledger.worked)
     with_texts = (
@@ -207,5 +207,5 @@ def _has_values_of_right_types(ledger: Ledger) -> bool:
 
 
 def _has_text_fields(value: Any, names: tuple[str, ...]) -> bool:
-    """Whether a JSON value is an object with these texts."""
+    """Tell whether a JSON value is an object with these texts."""
     return isinstance(value, dict) and all(isinstance(value.get(name), str) for name in names)

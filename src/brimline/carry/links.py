@@ -67,7 +67,7 @@ def note_or_drop_unfinished_session(home_dir: str, project_dir: str, record: led
 
 
 def last_unfinished_session(home_dir: str, project_dir: str) -> dict[str, Any] | None:
-    """What was kept about the last session of a project that was left unfinished."""
+    """Return what was kept about the last session of a project that was left unfinished."""
     try:
         left = json.parse_object(io.read_file(_unfinished_session_file(home_dir, project_dir)))
     except (OSError, ValueError):
@@ -76,7 +76,7 @@ def last_unfinished_session(home_dir: str, project_dir: str) -> dict[str, Any] |
 
 
 def link_and_describe_cleared_session(home_dir: str, session_id: str, previous: str | None) -> str:
-    """What is told after `/clear`: the old session's record is linked, and named."""
+    """Return what is told after `/clear`: the old session's record is linked, and named."""
     old = ledger.load(home_dir, previous) if previous and previous != session_id else None
     if old is None or not (old.messages or old.notes):
         return ""
@@ -172,7 +172,7 @@ def _last_message_and_counts(record: ledger.Ledger) -> dict[str, Any]:
 
 
 def past_session_text(where: str, left: dict[str, Any]) -> str:
-    """What is told of an earlier session, without going on from it."""
+    """Return what is told of an earlier session, without going on from it."""
     counts = [
         f"{left[name]} {word if left[name] == 1 else word + 's'}"
         for name, word in (("tasks", "open task"), ("checks", "failed check"))

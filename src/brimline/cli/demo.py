@@ -252,7 +252,7 @@ class Player:
         ).stdout
 
     def figures(self) -> dict[str, Any]:
-        """What was played, as the hooks noted it."""
+        """Return what was played, as the hooks noted it."""
         saved = savings.saved_in_one_session(self.home_dir, self.session.session_id)
         return {
             "steps": len(self.moments),
@@ -273,7 +273,7 @@ def told_in_story(player: Player) -> Iterator[str]:
 
 
 def _told_of_moment(moment: Moment, number: int) -> Iterator[str]:
-    """What is worth showing: what the model is told, given instead, given back."""
+    """Yield what is worth showing: what the model is told, given instead, given back."""
     if moment.instead:
         most = 2 * _SHOWN_LINES if moment.step.kind == "compact" else _SHOWN_LINES
         rows = [output.one_line(row, _SHOWN_WIDTH) for row in moment.instead.strip().split("\n")]

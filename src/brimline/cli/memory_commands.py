@@ -356,7 +356,7 @@ def _print_note_if_search_was_renewed() -> None:
 
 
 def _deleted_counts_text(document: dict[str, Any]) -> str:
-    """How much forgetting would delete."""
+    """Return how much forgetting would delete."""
     parts = [
         output.count_text(document[f"{name}s"], name) for name in ("session", "output", "backup")
     ]
@@ -403,4 +403,4 @@ def _parse_day_as_timestamp(text: str) -> float:
     try:
         return datetime.fromisoformat(text).astimezone().timestamp()
     except ValueError as error:
-        raise StateError(f"{text!r} is no day: write it as 2026-01-31") from error
+        raise StateError(f"{text!r} is not a day: write it as 2026-01-31") from error

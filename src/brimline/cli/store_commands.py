@@ -131,7 +131,7 @@ def _chosen_lines_or_bytes(data: bytes, lines: str | None, span: str | None) -> 
         return data
     match = re.fullmatch(r"\s*(-?\d{1,12})?\s*:\s*(-?\d{1,12})?\s*", span)
     if match is None or not any(match.groups()):
-        raise StoreError(f"{span!r} is no range of bytes: write A:B, A: or :B")
+        raise StoreError(f"{span!r} is not a range of bytes: write A:B, A: or :B")
     part = data[slice(*(int(end) if end else None for end in match.groups()))]
     if data and not part:
         raise StoreError(f"{span!r} asks for no bytes: there are {len(data):,}")

@@ -83,7 +83,7 @@ class Tree(click.Group):
         return super().resolve_command(ctx, args)
 
     def _hint_text(self, name: str, ctx: click.Context) -> str:
-        """What may have been meant by a word, else what there is."""
+        """Return what may have been meant by a word, else what there is."""
         if name == "compact":
             return ": type `/compact` in a session, or run `brimline session purge` after it."
         meant = suggest_commands(name, ctx.command_path.partition(" ")[2])
@@ -357,7 +357,7 @@ def _print_usage_error(error: click.ClickException) -> int:
 
 
 def _usage_error_with_remedy(problem: str, ctx: click.Context) -> str:
-    """What is wrong with the words, and where to read about it."""
+    """Return what is wrong with the words, and where to read about it."""
     takes_session = any(param.name == "session_id" for param in ctx.command.params)
     if takes_session and "unexpected extra argument" in problem:
         problem += ": name a session by --session"

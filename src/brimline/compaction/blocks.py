@@ -89,7 +89,7 @@ def read_blocks(body: Any) -> list[Block] | None:
 
 
 def _content_parts_of_message(message: Any) -> list[dict[str, Any]] | None:
-    """What a message consists of; None where that is not understood."""
+    """Return what a message consists of; None where that is not understood."""
     if not isinstance(message, dict) or message.get("role") not in ("user", "assistant", "system"):
         return None
     content = message.get("content")
@@ -202,7 +202,7 @@ def session_id_or_hash(body: Mapping[str, Any]) -> str:
 
 
 def is_request_outside_conversation(body: Mapping[str, Any]) -> bool:
-    """Whether a request is none of the conversation: a title, a page to sum up, a search."""
+    """Tell whether a request is none of the conversation: a title, a page to sum up, a search."""
     tools, choice = body.get("tools"), body.get("tool_choice")
     if not isinstance(tools, list) or not tools:
         return True
@@ -210,7 +210,7 @@ def is_request_outside_conversation(body: Mapping[str, Any]) -> bool:
 
 
 def asks_for_summary(blocks: list[Block]) -> bool:
-    """Whether the client asks for a summary of the conversation: its compaction."""
+    """Tell whether the client asks for a summary of the conversation: its compaction."""
     for block in reversed(blocks):
         if block.role == "assistant":
             return False
@@ -225,7 +225,7 @@ def position_behind_last_thinking(blocks: list[Block]) -> int:
 
 
 def cache_lifetime_s(body: Mapping[str, Any], usage: Mapping[str, Any] | None = None) -> int | None:
-    """How long the cache keeps what a request sent, by its usage or its own markers."""
+    """Return how long the cache keeps what a request sent, by its usage or its own markers."""
     written = (usage or {}).get("cache_creation")
     if isinstance(written, dict):
         for name, seconds in _LIFETIMES_S.items():
@@ -248,7 +248,7 @@ def estimate_tokens_of_replacement_fields(block: Block, fields: Mapping[str, Any
 
 
 def prompt_tokens_of_usage(usage: Mapping[str, Any]) -> int:
-    """What a request took of the window, by its usage; 0 where that says nothing."""
+    """Return what a request took of the window, by its usage; 0 where that says nothing."""
     names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
     counts = [usage.get(name) for name in names]
     return sum(count for count in counts if isinstance(count, int))
@@ -337,7 +337,7 @@ _READERS: dict[str, Callable[[str, dict[str, Any], _Calls], _Said | None]] = {
 
 
 def _is_attached_file(role: str, text: str) -> bool:
-    """Whether a text is one reminder with a file, and no word of the user's behind it."""
+    """Tell whether a text is one reminder with a file, and no word of the user's behind it."""
     told = text.rstrip()
     if role != "user" or not text.startswith(REMINDER):
         return False
@@ -353,7 +353,7 @@ def _call_that_attached_file(text: str, calls: _Calls) -> tuple[str, Mapping[str
 
 
 def _result_text_or_none(content: Any) -> str | None:
-    """What a result says; None where it says it in more than text."""
+    """Return what a result says; None where it says it in more than text."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list) or not all(map(_is_text_part, content)):

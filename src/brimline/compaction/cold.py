@@ -80,7 +80,7 @@ def readable_input_text(value: Any, name: str = "") -> str:
 
 
 def _has_bulk(call: Call, age: int, least: int | None) -> bool:
-    """Whether a result is bulk for its age, in calls."""
+    """Tell whether a result is bulk for its age, in calls."""
     if least is None:
         least = _LONG_RESULT_CHARACTERS if age <= _RECENT_CALLS else _LONG_OLD_RESULT_CHARACTERS
     if call.tool in clienttools.DELEGATING:
@@ -106,7 +106,7 @@ def _ids_of_commands_still_failing(calls: Sequence[Call]) -> list[str]:
 
 
 def _length_of_long_strings(value: Any) -> int:
-    """How many characters the long strings of an input have."""
+    """Return how many characters the long strings of an input have."""
     if isinstance(value, str):
         return len(value) if len(value) > _LONG_STRING_CHARACTERS else 0
     if isinstance(value, dict):

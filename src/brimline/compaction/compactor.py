@@ -255,7 +255,7 @@ def outcome_without_thinking(
 
 
 def count_common_leading_blocks(names: list[str], others: list[str]) -> int:
-    """How many blocks two requests begin with alike."""
+    """Return how many blocks two requests begin with alike."""
     pairs = enumerate(zip(names, others, strict=False))
     return next((at for at, (one, other) in pairs if one != other), min(len(names), len(others)))
 
@@ -444,7 +444,7 @@ class _Case:
         return self.tokens[position] - self.drafts[position].tokens
 
     def _count_sent_before(self) -> int:
-        """How many leading blocks the cache may hold: those that were sent before."""
+        """Return how many leading blocks the cache may hold: those that were sent before."""
         sent = self.state.sent
         if sent is None:
             # Nothing is known of earlier requests: all but what followed the last reply.
@@ -463,7 +463,7 @@ class _Case:
         return state.prompt_tokens + grown >= ratio * settings.brim_tokens
 
     def _is_repeat_of_replaced_call(self, position: int) -> bool:
-        """Whether the last result of the same call is not shown whole."""
+        """Tell whether the last result of the same call is not shown whole."""
         call = self.found[position].tool, self.found[position].arguments
         for earlier in reversed(self.found[:position]):
             if earlier.kind == blocks.RESULT and (earlier.tool, earlier.arguments) == call:

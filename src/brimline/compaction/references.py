@@ -115,7 +115,7 @@ class Clock:
 
 
 def _text_of_block(block: Block) -> str:
-    """What a block says; of a call, without the names of its parameters."""
+    """Return what a block says; of a call, without the names of its parameters."""
     if block.kind != blocks.CALL:
         return block.text
     values = block.arguments.values()

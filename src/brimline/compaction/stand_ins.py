@@ -118,7 +118,7 @@ def bytes_to_store(text: str) -> bytes:
 
 
 def subject_of_block(block: Block) -> str:
-    """What a call was about: a file, a command, a pattern."""
+    """Return what a call was about: a file, a command, a pattern."""
     return flatten(clienttools.subject_of_call(block.arguments))
 
 

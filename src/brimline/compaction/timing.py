@@ -23,7 +23,7 @@ class Prices(NamedTuple):
     write_1h: float = 2.0
 
     def rewrite_surcharge_per_token(self, lifetime_s: int) -> float:
-        """What it costs that a token is written again instead of read."""
+        """Return what it costs that a token is written again instead of read."""
         write = self.write_5m if lifetime_s <= _SHORT_LIFETIME_S else self.write_1h
         return write - self.read
 

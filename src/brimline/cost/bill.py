@@ -35,7 +35,7 @@ def document(
     user_rows: Sequence[dict[str, Any]] = (),
     since: float = 0.0,
 ) -> dict[str, Any]:
-    """What was spent since a moment, in groups of one kind and in all."""
+    """Return what was spent since a moment, in groups of one kind and in all."""
     return {
         "by": by,
         "since": clock.format_utc(since) if since else None,
@@ -66,7 +66,7 @@ def bill_rows_by_group(
 
 
 def dollars_of_request(request: Request, model: models.Model) -> float | None:
-    """What one request cost; None where nobody knows its model's prices."""
+    """Return what one request cost; None where nobody knows its model's prices."""
     prices = model.prices_for_prompt(request.prompt_tokens)
     if prices is None:
         return None
@@ -168,11 +168,11 @@ def format_dollars(value: float) -> str:
 
 
 def _cache_share_text(row: dict[str, Any]) -> str:
-    """How much of what was sent came from the cache."""
+    """Return how much of what was sent came from the cache."""
     sent = sent_tokens_of_row(row)
     return f"{row['cache_read_tokens'] / sent:.0%}" if sent else "–"
 
 
 def sent_tokens_of_row(row: dict[str, Any]) -> int:
-    """What the requests of a row sent, from the cache or not."""
+    """Return what the requests of a row sent, from the cache or not."""
     return sum(row[name] for name in TOKENS[:-1])

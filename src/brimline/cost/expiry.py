@@ -43,7 +43,7 @@ class Cache(NamedTuple):
     model: str | None
 
     def left_s(self) -> float:
-        """How long it still lives; below 0 once it has expired."""
+        """Return how long it still lives; below 0 once it has expired."""
         return self.at + self.lifetime_s - clock.now_s()
 
 
@@ -125,7 +125,7 @@ def _rows_since_compaction(transcript: str) -> list[dict[str, Any]]:
 
 
 def _count_characters_to_free(rows: list[dict[str, Any]], never: list[str]) -> int:
-    """How many characters of results a compaction would put lines in the place of."""
+    """Return how many characters of results a compaction would put lines in the place of."""
     session, kept = Session(), set()
     for fields in rows:
         session.read_row(fields)

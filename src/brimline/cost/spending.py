@@ -187,7 +187,7 @@ def _is_subagent_file(path: str) -> bool:
 
 
 def _stamp_of_file(path: str) -> list[int] | None:
-    """What tells whether a transcript has grown; None where there is no such file."""
+    """Return what tells whether a transcript has grown; None where there is no such file."""
     try:
         file = os.stat(path)
     except OSError:
@@ -196,7 +196,7 @@ def _stamp_of_file(path: str) -> list[int] | None:
 
 
 def load_kept_spendings(home_dir: str) -> list[Spending]:
-    """What is known of transcripts without reading any."""
+    """Return what is known of transcripts without reading any."""
     try:
         return [_spending_of_line(line) for line in json.read_lines(f"{home_dir}/{FILE}")]
     except (OSError, KeyError, TypeError, ValueError):

@@ -107,7 +107,7 @@ def fullest_moment_per_column(moments: Sequence[Moment]) -> list[Moment]:
 
 
 def occupancy_plot(story: Story, shown: Sequence[Moment], size: Size) -> Plot:
-    """How full it was, stacked by what it consisted of, with the brim and what happened."""
+    """Return how full it was, stacked by what it consisted of, with the brim and what happened."""
     peak = max((moment.tokens for moment in shown), default=1)
     brims = [moment.reading.compaction.tokens for moment in shown]
     near = [brim for brim in brims if brim <= FAR * peak]
@@ -266,7 +266,7 @@ def _step_path(plot: Plot, values: Sequence[float | None]) -> str:
 
 
 def _band_path(plot: Plot, lows: Sequence[float], highs: Sequence[float]) -> str:
-    """What lies between two lines of steps."""
+    """Return what lies between two lines of steps."""
     if not highs:
         return ""
     back = "".join(

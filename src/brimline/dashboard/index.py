@@ -133,7 +133,7 @@ class Index:
         return [json.loads(document) | {"copies": copies} for document, copies in rows], count
 
     def values_of_column(self, column: str) -> list[str]:
-        """What can be filtered by: every `project` or `model` that occurs."""
+        """Return what can be filtered by: every `project` or `model` that occurs."""
         asked = f"SELECT DISTINCT {column} FROM sessions WHERE {column} != '' ORDER BY 1"  # noqa: S608
         with self._open_database() as base:
             return [value for (value,) in base.execute(asked)]
@@ -155,7 +155,7 @@ class Index:
         return find.transcript_by_id_start(session_id)
 
     def rows_of_all_sessions(self) -> list[dict[str, Any]]:
-        """What is known of every session."""
+        """Return what is known of every session."""
         with self._open_database() as base:
             return [json.loads(one) for (one,) in base.execute("SELECT document FROM sessions")]
 
@@ -195,7 +195,7 @@ def _format_number_of_database(base: sqlite3.Connection) -> int:
 
 
 def _with_surrogates_replaced(name: str) -> str:
-    """A name with a mark in the place of what is no text."""
+    """A name with a mark in the place of what is not a text."""
     return name.encode("utf-8", "replace").decode()
 
 
@@ -205,7 +205,7 @@ def name_of_transcript_folder(path: str) -> str:
 
 
 def index_row(session: story.Story) -> dict[str, Any]:
-    """What a list shows of a session, and what it adds to the whole."""
+    """Return what a list shows of a session, and what it adds to the whole."""
     return {
         "id": session.session_id,
         "title": output.one_line(session.title, _TITLE_CHARACTERS),
@@ -231,7 +231,7 @@ def index_row(session: story.Story) -> dict[str, Any]:
 
 
 def change_stamp_of_session(home_dir: str, path: str) -> str:
-    """What tells whether a session has changed."""
+    """Return what tells whether a session has changed."""
     own = paths.session_dir(home_dir, find.session_id_of(path))
     files = (path, f"{own}/statusline.json")
     parts = [f"{file_size(file)}:{file_time(file)}" for file in files]

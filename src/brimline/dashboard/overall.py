@@ -164,7 +164,7 @@ _ADVISERS = (_advise_on_cache, _advise_on_compactions, _advise_on_tools, _advise
 def costs_of_one_session_and_its_subagents(
     spendings: Sequence[Spending], session_id: str, user_models: Sequence[dict[str, Any]]
 ) -> dict[str, Any]:
-    """What one session cost, and each of its subagents, which have windows of their own."""
+    """Return what one session cost, and each of its subagents, which have windows of their own."""
     own = [each for each in spendings if each.session_id == session_id and each.requests]
     rows = bill.bill_rows_by_group(own, ("session",), user_models)
     cost = bill.row_dollars_text(rows[0]) if rows else None

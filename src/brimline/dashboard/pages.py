@@ -219,7 +219,7 @@ def summary_line_of_request(moment: Moment, *, single: bool = False) -> str:
 
 
 def new_items_and_text_by_row(story: Story, moment: Moment) -> list[tuple[list[Item], str]]:
-    """What a request was the first to carry, with the texts, as they stand in the file.
+    """Return what a request was the first to carry, with the texts, as they stand in the file.
 
     Raises:
         OSError: the file cannot be read.
@@ -234,7 +234,7 @@ def new_items_and_text_by_row(story: Story, moment: Moment) -> list[tuple[list[I
 
 
 def row_text_at(file: BinaryIO, offset: int) -> str:
-    """What the row that stands there says."""
+    """Return what the row that stands there says."""
     file.seek(offset)
     line = next(read.lines_of_stream(file), None)
     records = line.records if line else ()

@@ -157,7 +157,7 @@ class Story:
         }
 
     def count_answered_by_time(self, at: float) -> int:
-        """How many requests were answered by then."""
+        """Return how many requests were answered by then."""
         return bisect_right(self.moments, at, key=lambda one: one.at)
 
 
@@ -353,13 +353,13 @@ def _add_gateway_edits_to_moments(story: Story) -> None:
 
 
 def _is_well_formed_replacement(each: Any) -> bool:
-    """Whether a piece of a line is as the gateway writes it."""
+    """Tell whether a piece of a line is as the gateway writes it."""
     kinds = [type(one) for one in each] if isinstance(each, list) else []
     return kinds == [int, str, int] and layout.is_digest(each[1].removeprefix(layout.PREFIX))
 
 
 def sorted_hook_ms_by_event(events: list[dict[str, Any]]) -> dict[str, list[float]]:
-    """How many milliseconds hooks took, by event, each list in order of size."""
+    """Return how many milliseconds hooks took, by event, each list in order of size."""
     found: dict[str, list[float]] = {}
     for event in events:
         if "ms" in event and event["event"] in EVENTS:

@@ -222,7 +222,7 @@ class Dashboard:
         return self._render("session.html", f"Session {found.session_id[:8]}", live=now, **values)
 
     def request_page(self, request: Request) -> Response:
-        """What came in with one request, word for word."""
+        """Return what came in with one request, word for word."""
         path, within = self._transcript_and_link_query(request)
         record = self._cached_story(path, change_stamp_of_session(self.home_dir, path))
         number = _number_or_zero(request.path_params["number"])
@@ -243,7 +243,7 @@ class Dashboard:
         )
 
     def overall_page(self, request: Request) -> Response:
-        """How it went lately, over all sessions."""
+        """Return how it went lately, over all sessions."""
         asked = _number_or_zero(request.query_params.get("days", ""))
         span = asked if asked in overall.SPANS else overall.SPANS[0]
         rows, own = self.index.rows_of_all_sessions(), config.user_model_rows(self.home_dir)
@@ -251,7 +251,7 @@ class Dashboard:
         return self._render("overall.html", "Overall", **values)
 
     def stored_outputs_page(self, _request: Request) -> Response:
-        """What was kept out of windows."""
+        """Return what was kept out of windows."""
         document = listing.document(self.home_dir, _STORED_ROWS)
         return self._render("stored.html", "Kept out", **document)
 

@@ -69,7 +69,7 @@ def env_names_with_prefix(prefix: str, but: tuple[str, ...] = ()) -> list[str]:
 
 
 def parse_positive_number(text: str) -> int | None:
-    """What a variable of plain digits says; None for 0 and for every other text."""
+    """Return what a variable of plain digits says; None for 0 and for every other text."""
     plain = text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
     return int(text) or None if plain else None
 

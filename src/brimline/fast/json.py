@@ -48,7 +48,7 @@ def loads(text: str) -> Any:
     """Parse one document; whatever follows it is ignored.
 
     Raises:
-        ValueError: the text is no JSON, is cut off, or is nested too deeply.
+        ValueError: the text is not JSON, is cut off, or is nested too deeply.
     """
     return parse_text_at(text.lstrip(_WHITESPACE), 0)[0]
 
@@ -189,7 +189,7 @@ def parse_text_at(text: str, position: int) -> tuple[Any, int]:
     """The document that begins at a position, and where it ends.
 
     Raises:
-        ValueError: the text is no JSON, is cut off, or is nested too deeply.
+        ValueError: the text is not JSON, is cut off, or is nested too deeply.
     """
     try:
         found: tuple[Any, int] = _scan(text, position)

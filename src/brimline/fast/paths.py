@@ -45,7 +45,7 @@ def pin(data: str, client: str | None = None, home: str = "") -> None:
 
 
 def folders_to_pin() -> tuple[str, str, str]:
-    """What `pin` is to be told, as the environment of this process has it."""
+    """Return what `pin` is to be told, as the environment of this process has it."""
     client = client_config_dir() if io.env(_CLIENT) else ""
     return data_dir(), client, user_home()
 
@@ -141,7 +141,7 @@ def audit_log(home_dir: str) -> str:
 
 
 def learned_file(home_dir: str) -> str:
-    """What housekeeping learned from earlier sessions, for the compiled settings."""
+    """Return what housekeeping learned from earlier sessions, for the compiled settings."""
     return home_dir + "/learned.json"
 
 
@@ -151,7 +151,7 @@ def command_file(home_dir: str) -> str:
 
 
 def stand_ins_database(home_dir: str) -> str:
-    """What stands in for which block in requests that pass through a gateway."""
+    """Return what stands in for which block in requests that pass through a gateway."""
     return home_dir + "/gateway/stand-ins.sqlite3"
 
 
@@ -166,7 +166,7 @@ def session_dir(home_dir: str, session_id: object) -> str:
 
 
 def carry_dir(home_dir: str) -> str:
-    """What is carried across compactions, with one folder per session."""
+    """Return what is carried across compactions, with one folder per session."""
     return home_dir + "/carry"
 
 

@@ -70,7 +70,7 @@ class Policy:
 
 
 def means_true(text: str) -> bool:
-    """Whether a variable says yes."""
+    """Tell whether a variable says yes."""
     return text.strip().lower() in _TRUE
 
 

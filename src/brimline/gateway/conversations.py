@@ -221,7 +221,7 @@ class Conversations:
             self._decide_and_keep(passing, known, now)
 
     def _fill_in_conversation(self, passing: Passing, headers: Mapping[bytes, bytes]) -> bool:
-        """Whether a request is of a conversation, and of which."""
+        """Tell whether a request is of a conversation, and of which."""
         body = json.loads(passing.raw, parse_float=_require_exact_float)
         if not isinstance(body, dict) or blocks.is_request_outside_conversation(body):
             return False
@@ -264,7 +264,7 @@ class Conversations:
     def _apply_layers(
         self, passing: Passing, state: State, now: float, *, is_sent: bool = True
     ) -> Outcome:
-        """What the layers make of a request that was not sent before."""
+        """Return what the layers make of a request that was not sent before."""
         find = partial(
             self._stickiness.adopt_others_stand_ins, conversation=passing.name, is_sent=is_sent
         )
@@ -278,7 +278,7 @@ class Conversations:
         return outcome
 
     def _layer_settings_for(self, passing: Passing, state: State) -> Settings:
-        """How hard the layers are for this model, near this session's brim."""
+        """Return how hard the layers are for this model, near this session's brim."""
         policy = self._policy
         model = self._lookup_model(passing)
         session = SessionState(self._home, passing.session)
@@ -323,7 +323,7 @@ class Conversations:
         return f"{base}#{_hash_block_ids(passing.names)}" if last else base
 
     def _load_or_make_known_conversation(self, passing: Passing) -> _Known:
-        """What is known of it, here or, where another gateway went on with it, on disk."""
+        """Return what is known of it, here or, where another gateway went on with it, on disk."""
         passing.name = self._continued_or_new_name(passing)
         last = dict(reversed(passing.requests)).get(passing.name)
         with self._lock:
@@ -416,7 +416,7 @@ def _find_identical_request(requests: _Requests, raw: bytes) -> tuple[str, Sent 
 
 
 def _does_mod_compact(session: SessionState) -> bool:
-    """Whether our mod is alive in the client and compacts there by itself."""
+    """Tell whether our mod is alive in the client and compacts there by itself."""
     sign = session.read_document(MOD_ALIVE)
     at = sign.get("at")
     is_young = isinstance(at, int | float) and abs(clock.now_s() - at) < _MOD_SIGN_S
@@ -424,12 +424,12 @@ def _does_mod_compact(session: SessionState) -> bool:
 
 
 def _token_factor_of_model(model: models.Model) -> float:
-    """How many tokens a model makes of what is estimated as one."""
+    """Return how many tokens a model makes of what is estimated as one."""
     return models.MOST_CHARACTERS_PER_TOKEN / model.characters_per_token
 
 
 def _cache_price_ratios(model: models.Model, prompt_tokens: int) -> timing.Prices:
-    """What the cache costs, as shares of the price of the prompt."""
+    """Return what the cache costs, as shares of the price of the prompt."""
     prices = model.prices_for_prompt(prompt_tokens)
     if prices is None:
         return timing.USUAL_PRICES

@@ -136,7 +136,7 @@ def _variables_for_compaction_point(
 
 
 def _window_of_autocompact_flag(arguments: list[str]) -> str:
-    """What `--autocompact` says, in tokens; empty where it is not there, or says `auto`."""
+    """Return what `--autocompact` says, in tokens; empty where it is not there, or says `auto`."""
     text = " ".join(arguments).partition(" -- ")[0]
     said = re.search(r"(?:^| )--autocompact[ =](\d+(?:\.\d+)?)([km]?)(?= |$)", text, re.IGNORECASE)
     if said is None:
@@ -148,7 +148,7 @@ def _window_of_autocompact_flag(arguments: list[str]) -> str:
 
 
 def _read_settings_argument(text: str) -> dict[str, Any]:
-    """What `--settings` says: JSON, or the name of a file with it."""
+    """Return what `--settings` says: JSON, or the name of a file with it."""
     try:
         if not text.lstrip().startswith("{"):
             with open(text, encoding="utf-8") as file:

@@ -79,7 +79,7 @@ class Proxy:
         path = scope["raw_path"].lstrip(b"/")
         secret, slash, rest = path.partition(b"/")
         if (host[0] or host[2]) not in _HOSTS:
-            await _send_error(send, _FORBIDDEN, "this is no host of the gateway")
+            await _send_error(send, _FORBIDDEN, "this is not a host of the gateway")
         elif not hmac.compare_digest(secret, self._secret):
             await _send_error(send, _NOT_FOUND, "not found")
         elif b".." in unquote_to_bytes(rest).replace(b"\\", b"/").split(b"/"):
@@ -344,7 +344,7 @@ def _end_to_end_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[by
 
 
 def _decode_body(response: httpx2.Response, body: bytes) -> bytes:
-    """What a body says, where its encoding is one that can be undone here."""
+    """Return what a body says, where its encoding is one that can be undone here."""
     if response.headers.get("content-encoding") not in ("gzip", "deflate"):
         return body
     try:

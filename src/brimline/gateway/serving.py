@@ -82,7 +82,7 @@ def inherited_socket(descriptor: int) -> socket.socket:
 
 
 def base_url(listening: socket.socket, secret: str) -> str:
-    """What a client is given instead of the upstream's URL."""
+    """Return what a client is given instead of the upstream's URL."""
     return f"http://{HOST}:{listening.getsockname()[1]}/{secret}"
 
 
@@ -99,7 +99,7 @@ def checked_url(url: str, source: str) -> str:
     except ValueError:
         is_service = False
     if not is_service or parts.query:
-        raise BrimlineError(f"{source} is {url!r}, which is no URL of a service")
+        raise BrimlineError(f"{source} is {url!r}, which is not a URL of a service")
     return url
 
 
@@ -202,7 +202,7 @@ class _Failures(logging.Handler):
 
 
 def _layer_settings(plan: Plan, policy: Policy) -> Settings:
-    """How hard the layers are: what the user keeps in the window stays in it here, too."""
+    """Return how hard the layers are: what the user keeps in the window stays in it here, too."""
     values = policy.values
     is_off = values["offload.preset"] == "off"
     layers = tuple(one for one in plan.layers if one is not PREVIEWS or not is_off)

@@ -76,7 +76,7 @@ def forget(home: str, asked: Asked, *, dry_run: bool) -> dict[str, int]:
 
 
 def means_damage(error: sqlite3.Error) -> bool:
-    """Whether a failure says that the file is damaged; else it may be whole, and in use."""
+    """Tell whether a failure says that the file is damaged; else it may be whole, and in use."""
     return isinstance(error, sqlite3.DatabaseError) and not isinstance(
         error, sqlite3.OperationalError
     )

@@ -40,7 +40,7 @@ NAMES = {
     "unexplained": "unexplained",
 }
 # Growth between half and twice the estimate is taken for the true cost of the texts, as it is at
-# 98 % of the requests in recorded sessions; what lies outside is no matter of tokenizing.
+# 98 % of the requests in recorded sessions; what lies outside is not a matter of tokenizing.
 LEAST_SCALE, LARGEST_SCALE = 0.5, 2.0
 
 # Measured on the same sessions: prose packs a fifth more characters into a token than tool traffic,
@@ -108,7 +108,7 @@ def composition_of(rows: Iterable[Row]) -> Composition:
 
 
 def estimate_piece_tokens(piece: Piece, model: str | None) -> float:
-    """What a piece costs by its length alone."""
+    """Return what a piece costs by its length alone."""
     ratio = models.lookup_model(model).characters_per_token
     if piece.kind not in _TOOL_KINDS:
         ratio *= _PROSE_FACTOR
@@ -116,7 +116,7 @@ def estimate_piece_tokens(piece: Piece, model: str | None) -> float:
 
 
 def characters_to_tokens(characters: int) -> int:
-    """What a text of that length costs a model that is not known."""
+    """Return what a text of that length costs a model that is not known."""
     return round(estimate_piece_tokens(Piece("text", characters), None))
 
 
@@ -260,7 +260,7 @@ class Ledger:
         return found
 
     def ratio_of_measured_to_estimated(self) -> float:
-        """How much more texts take in this session than their lengths tell."""
+        """Return how much more texts take in this session than their lengths tell."""
         is_known = self.estimated_tokens > _TELLING_TOKENS
         return self.measured_tokens / self.estimated_tokens if is_known else 1.0
 

@@ -118,7 +118,7 @@ def text(report: dict[str, Any]) -> str:
 
 
 def part_lines(report: dict[str, Any]) -> list[str]:
-    """What the tokens went into, with a bar each."""
+    """Return what the tokens went into, with a bar each."""
     rows = [row for part in report["parts"] for row in _rows_of_part_and_its_tools(part, report)]
     lines = [output.table_text([], rows, right={0, 1}, indent=2)]
     dropped = -report["parts"][-1]["tokens"]

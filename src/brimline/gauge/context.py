@@ -131,7 +131,7 @@ class ContextReader:
         return self._sum_estimated_tokens(piece for piece, _, _ in self._ledger.waiting)
 
     def _sum_estimated_tokens(self, added: Iterable[Piece]) -> int:
-        """What texts take that no request has measured."""
+        """Return what texts take that no request has measured."""
         request = self._ledger.request
         model = request.usage.model if request else None
         estimated = sum(composition.estimate_piece_tokens(piece, model) for piece in added)

@@ -167,7 +167,7 @@ def usual_tokens_per_request(
 def log_speeds_by_generation(
     segments: Iterable[tuple[str, Sequence[int]]],
 ) -> dict[str, tuple[int, float]]:
-    """What `usual_tokens_per_request` needs, by generation and occupancies of each segment.
+    """Return what `usual_tokens_per_request` needs, by generation and occupancies of each segment.
 
     Returns:
         By generation: number of segments, mean log speed. Those that grew too little to tell are

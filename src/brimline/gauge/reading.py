@@ -283,7 +283,7 @@ def _read_uncompacted_tail(
 
 
 def file_size(path: str) -> int:
-    """How long a file is; 0 where it cannot be seen."""
+    """Return how long a file is; 0 where it cannot be seen."""
     try:
         return io.system.stat(io.path_bytes(path)).st_size
     except OSError:

@@ -84,12 +84,12 @@ class CompactionPoint:
 
 
 def word_for_ending(ending: object) -> str:
-    """What a distance leads to; an ending from another version is a compaction."""
+    """Return what a distance leads to; an ending from another version is a compaction."""
     return _ENDINGS.get(str(ending), _ENDINGS["compaction"])[0]
 
 
 def ending_at_text(ending: object, tokens: int) -> str:
-    """What happens at which figure, in words."""
+    """Return what happens at which figure, in words."""
     return _ENDINGS.get(str(ending), _ENDINGS["compaction"])[1].format(tokens)
 
 
@@ -216,7 +216,7 @@ def _does_client_compact_at_threshold(
     model: Model,
     version: str | None,
 ) -> bool | None:
-    """Whether the client compacts at its threshold; None where nobody has seen it."""
+    """Tell whether the client compacts at its threshold; None where nobody has seen it."""
     if client.get("autocompact_enabled") is False:
         return False
     if chosen:
@@ -255,7 +255,7 @@ def tier_at_position(
 
 
 def is_growth_steep_enough_to_lift_tier(reading: Reading, tier: int, limit_points: float) -> bool:
-    """Whether growth raises a tier by one.
+    """Tell whether growth raises a tier by one.
 
     Steep growth raises all but the last; the calm one is raised where its pace leaves few requests.
     """
@@ -289,7 +289,7 @@ def least_steep_growth_tokens(reading: Reading, limit_points: float) -> int:
 def is_position_clearly_below_tier(
     at: float, level: int, thresholds: list[float], unit: str, slack_points: float, window: int
 ) -> bool:
-    """Whether a position is clearly on the calm side of a tier, by some points."""
+    """Tell whether a position is clearly on the calm side of a tier, by some points."""
     if level > len(thresholds):
         return True
     if unit in FALLING_UNITS:

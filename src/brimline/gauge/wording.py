@@ -45,7 +45,7 @@ def status_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _idle_compaction_text(document: dict[str, Any]) -> str:
-    """What the client does with a large context that nobody uses."""
+    """Return what the client does with a large context that nobody uses."""
     tokens = document.get("idle_compaction_tokens")
     if tokens is None or tokens >= document["compaction_tokens"]:
         return ""
@@ -81,7 +81,7 @@ def last_status_sentence(document: dict[str, Any]) -> str:
 
 
 def distance_to_end_text(document: dict[str, Any]) -> str:
-    """How far it is to the end of this context, how that is known, how long it will last."""
+    """Return how far it is to the end of this context, how that is known, how long it will last."""
     source = document["measured_by"]
     if document["window_source"] not in window.VERIFIED_SOURCES:
         source = f"{source}; window unverified"
@@ -129,7 +129,7 @@ def next_request_text(document: dict[str, Any]) -> str:
 
 
 def ending_at_text(document: dict[str, Any]) -> str:
-    """What happens at which figure."""
+    """Return what happens at which figure."""
     return window.ending_at_text(document["ending"], document["compaction_tokens"])
 
 

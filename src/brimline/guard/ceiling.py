@@ -59,7 +59,7 @@ class Load:
 
 
 def decide(turn: Turn) -> Decision | None:
-    """What to say or refuse before an agent or a skill is loaded.
+    """Return what to say or refuse before an agent or a skill is loaded.
 
     A refusal every time; advice once per bucket of five points, and again when the band rises.
     """
@@ -111,12 +111,12 @@ def forget_advice_in_buckets_above(state: SessionState, above: int = -1) -> None
 
 
 def _is_agent_start_in_last_tier(load: Load, reading: Reading) -> bool:
-    """Whether an agent's result would come into a full context."""
+    """Tell whether an agent's result would come into a full context."""
     return reading.tier == reading.tier_count and load.tool in clienttools.DELEGATING
 
 
 def _gate_mode_of_tool(tool: str, gated: list[str]) -> str | None:
-    """How a tool is gated: None for not at all, `warn` where it is never refused."""
+    """Return how a tool is gated: None for not at all, `warn` where it is never refused."""
     modes = dict(entry.partition(":")[::2] for entry in gated)
     return modes.get(tool)
 
@@ -163,7 +163,7 @@ def _record_refused_load(turn: Turn, load: Load, reason: str) -> None:
 
 
 def _claim_advice_in_bucket(state: SessionState, bucket: int, band: int) -> bool:
-    """Whether this advice is due; of all parallel hooks exactly one gets to give it."""
+    """Tell whether this advice is due; of all parallel hooks exactly one gets to give it."""
     known = _buckets_and_bands_advised(state)
     news = all(bucket > old or (band > worn and bucket >= old) for old, worn in known)
     forget_advice_in_buckets_above(state, above=bucket)

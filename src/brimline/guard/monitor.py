@@ -57,7 +57,7 @@ def _announce_tier_if_due(turn: Turn) -> Decision | None:
 
 
 def template_fields_of_reading(reading: Reading) -> dict[str, Any]:
-    """What any template may name."""
+    """Return what any template may name."""
     occupancy, window = reading.occupancy_tokens or 0, reading.window.tokens
     return {
         "occupancy": occupancy,

@@ -62,7 +62,7 @@ def _note_and_give_reminder(turn: Turn, text: str) -> Decision:
 
 
 def _read_reminder_file(turn: Turn) -> str:
-    """What the user wrote; only a change of this makes the reminder due again."""
+    """Return what the user wrote; only a change of this makes the reminder due again."""
     try:
         file = os.path.expanduser(turn.values["reminder.file"] or "")
         raw = io.read_file(file, _LARGEST_BYTES)
@@ -152,7 +152,7 @@ def _reset_time_of_limit(limit: Any) -> float | None:
 
 
 def _claim_band_of_limit(state: SessionState, limit: str, band: int) -> bool:
-    """Whether a band of a limit is entered just now; leaving it lets it be told again."""
+    """Tell whether a band of a limit is entered just now; leaving it lets it be told again."""
     for higher in range(band + 1, len(_MARKS)):
         io.remove(f"{state.folder}/{_TOLD}{limit}.{higher}")
     claims = [

@@ -48,7 +48,7 @@ def respond(raw: bytes, home_dir: str, wrapped: str = "") -> bytes:
 
 
 def snapshot_of_payload(payload: dict[str, Any], at: float) -> Snapshot:
-    """What a status-line payload tells about the session; zero and null are unknown."""
+    """Return what a status-line payload tells about the session; zero and null are unknown."""
     context = _as_dict(payload.get("context_window"))
     usage = _as_dict(context.get("current_usage"))
     parts = [_token_count_or_none(usage.get(name)) for name in PROMPT_FIELDS]
@@ -92,7 +92,7 @@ def _make_status_line(payload: dict[str, Any], home_dir: str, rules: policy.Poli
 def _off_silent_or_gateway_parts(
     state: SessionState, snapshot: Snapshot, reading: Reading
 ) -> list[str]:
-    """What we have to say of ourselves: switched off, not heard of, at work in a gateway."""
+    """Return what we have to say of ourselves: switched off, not heard of, at work in a gateway."""
     parts = []
     if state.is_off:
         parts.append("off: /brim:on")
@@ -128,7 +128,7 @@ def _set_requests_since_hook_was_heard(snapshot: Snapshot, state: SessionState) 
 
 
 def _parts_told_by_client(payload: dict[str, Any], cost: float | None) -> dict[str, str]:
-    """What the client tells besides, each where it does."""
+    """Return what the client tells besides, each where it does."""
     model = _as_dict(payload.get("model"))
     limits = _as_dict(payload.get("rate_limits"))
     shares = [(name, _as_dict(limits.get(key)).get("used_percentage")) for key, name in _LIMITS]

@@ -86,14 +86,14 @@ class Turn:
         self.attempt("spool", self.state.spool_event, kind, fields)
 
     def characters_left_for_notes(self) -> int:
-        """How many characters are left of what one answer may hold for the model."""
+        """Return how many characters are left of what one answer may hold for the model."""
         from brimline.decision import NOTE_BUDGET_CHARACTERS
 
         notes = [note for decision in self.decisions for note in decision.model_notes]
         return NOTE_BUDGET_CHARACTERS - sum([len(note) + 2 for note in notes])
 
     def traces(self, name: str) -> Iterator[Any]:
-        """What every room says under a name of what it leaves in the data folder."""
+        """Yield what every room says under a name of what it leaves in the data folder."""
         from brimline import rooms
 
         return rooms.values_in_all_traces(name)
@@ -113,7 +113,7 @@ class Turn:
 
 
 def ask_rooms(turn: Turn, left_out: str = "") -> Decision | None:
-    """What the rooms that answer an event decide together; one of them may be left out.
+    """Return what the rooms that answer an event decide together; one of them may be left out.
 
     A room that fails costs its own decision and nothing else.
     """

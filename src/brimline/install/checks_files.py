@@ -54,7 +54,7 @@ def check_files(home_dir: str, _project_dir: str) -> Iterator[Said]:
 
 
 def _why_damaged(home_dir: str, path: str, until: float) -> str:
-    """What is wrong with a file, as the end of a sentence; empty where nothing is."""
+    """Return what is wrong with a file, as the end of a sentence; empty where nothing is."""
     name = os.path.relpath(path, home_dir)
     try:
         mode = os.lstat(path).st_mode

@@ -196,7 +196,7 @@ def doctor(as_json: bool) -> None:
 def _parts_to_install(
     options: _Asked, wired: entries.Wiring, home_dir: str, project_dir: str
 ) -> list[Part]:
-    """What to install, in order.
+    """Return what to install, in order.
 
     Slash commands, the MCP server and the mod are the user's: the other scopes are shared with
     others, or would show them in one folder only, so that there they are left out.
@@ -229,7 +229,7 @@ def _plan_or_install_parts(found: list[Part], *, do: bool) -> list[Plan]:
 
 
 def _lines_of_plans(found: list[Part], plans: list[Plan], wired: entries.Wiring) -> list[str]:
-    """What would happen, a line for each part; none where nothing would."""
+    """Return what would happen, a line for each part; none where nothing would."""
     lines = []
     for part, plan in zip(found, plans, strict=True):
         lines += [*_file_lines(part, plan), *[f"run     {line}" for line in plan.client_call_lines]]
@@ -265,7 +265,7 @@ def _write_or_change_word(changes: list[Change]) -> str:
 
 
 def _warning_and_note_lines(plan: Plan) -> list[str]:
-    """What did not work, what is left alone, and what is left to the user."""
+    """Return what did not work, what is left alone, and what is left to the user."""
     lines = [f"Warning: {text}" for text in plan.warnings]
     lines += [f"Note: {text}" for text in plan.notes if text != parts.ALLOWED]
     # What stands on a line of its own is to be copied.
@@ -275,7 +275,7 @@ def _warning_and_note_lines(plan: Plan) -> list[str]:
 
 
 def _plan_document(plan: Plan) -> dict[str, Any]:
-    """What was or would be done, under stable keys."""
+    """Return what was or would be done, under stable keys."""
     return {
         "changed": plan.has_changes,
         "files": [change.path for change in plan.files],
@@ -331,7 +331,7 @@ def _make_data_folder_and_compile(wired: entries.Wiring, project_dir: str) -> li
 
 
 def _parts_to_remove(scope: str | None, home_dir: str, project_dir: str) -> list[Part]:
-    """What may have to be taken out, in order."""
+    """Return what may have to be taken out, in order."""
     known = parts.known_settings_paths(home_dir, project_dir)
     chosen = [parts.settings_path(scope, project_dir)] if scope else known
     settings: list[Part] = [Settings(path, home_dir, project_dir) for path in chosen]
@@ -367,7 +367,7 @@ def _uninstall_lines(out: list[Part], report: dict[str, Any], home_dir: str) -> 
 
 
 def _lines_on_what_became_of_data(report: dict[str, Any], home_dir: str) -> list[str]:
-    """What became of the data folder, and of backups beside sessions."""
+    """Return what became of the data folder, and of backups beside sessions."""
     lines = []
     if report["data_deleted"] or os.path.isdir(home_dir):
         lines.append(f"Data {'deleted' if report['data_deleted'] else 'kept'}: {home_dir}")

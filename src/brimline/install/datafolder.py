@@ -99,7 +99,7 @@ class Stored:
         return noted
 
     def lines_on_what_deleting_means(self) -> list[str]:
-        """What deleting it all means, a line each."""
+        """Return what deleting it all means, a line each."""
         lines = []
         if self._keys or self.problems:
             lines.append(f"Restore {output.count_text(len(self._keys), 'purged session')} first.")
@@ -139,7 +139,7 @@ class Stored:
         Raises:
             InstallError: something of ours cannot be deleted.
         """
-        # What else stands in the user's settings file is not ours; this folder is no project.
+        # What else stands in the user's settings file is not ours; this folder is not a project.
         others = config.load(self.home_dir, f"{self.home_dir}/install", environment=False).problems
         kept = paths.user_config(self.home_dir) if others else ""
         try:

@@ -51,7 +51,7 @@ def run_all_checks(home_dir: str, project_dir: str) -> list[Finding]:
 
 
 def _said_or_why_not(check: Check, home_dir: str, project_dir: str) -> list[Said]:
-    """What a check finds; one that fails stands in no other's way."""
+    """Return what a check finds; one that fails stands in no other's way."""
     try:
         return list(check(home_dir, project_dir))
     except (BrimlineError, OSError) as error:
@@ -86,7 +86,7 @@ def findings_text(document: dict[str, Any]) -> str:
 
 
 def summary_text(document: dict[str, Any]) -> str:
-    """How much is wrong, in a sentence."""
+    """Return how much is wrong, in a sentence."""
     levels = [each["level"] for each in document["findings"]]
     broken, warned = levels.count("broken"), levels.count("warning")
     if broken:

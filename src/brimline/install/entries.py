@@ -38,7 +38,7 @@ class Wiring(NamedTuple):
     """Whether recalls are let pass without asking; None: as it is."""
 
     def hook_argv(self, event: str) -> list[str]:
-        """What the client starts at an event."""
+        """Return what the client starts at an event."""
         if self.launcher:
             return [self.launcher, event]
         return [self.interpreter, "-I", "-S", "-c", self._code(), event]
@@ -77,7 +77,7 @@ def launcher_path_if_usable(interpreter: str, home_dir: str) -> str | None:
 
 
 def _is_on_noexec_disk(folder: str) -> bool:
-    """Whether nothing can be started from the disk that a folder is, or will be, on."""
+    """Tell whether nothing can be started from the disk that a folder is, or will be, on."""
     while not os.path.isdir(folder):
         folder = os.path.dirname(folder)
     return bool(os.statvfs(folder).f_flag & getattr(os, "ST_NOEXEC", 0))
@@ -114,7 +114,7 @@ def parse_our_statusline(command: str | None) -> Installed | None:
 
 
 def parse_our_command(program: str, arguments: list[str]) -> Installed | None:
-    """What a command of ours starts, by the launcher or with code; None for others'."""
+    """Return what a command of ours starts, by the launcher or with code; None for others'."""
     if is_launcher(program) and arguments and arguments[0] in (*table.EVENTS, _STATUSLINE):
         first, _, code = _read_launcher_text(program).partition("\n")
         interpreter = first.removeprefix("#!").removesuffix(_OPTIONS).strip() or None
@@ -163,13 +163,13 @@ def all_hooks_in(settings: dict[str, Any]) -> list[tuple[str, Any]]:
 
 
 def entries_of_group(group: Any) -> list[Any]:
-    """The hook entries of one group; none where it is no group."""
+    """The hook entries of one group; none where it is not a group."""
     entries = group.get("hooks") if isinstance(group, dict) else None
     return entries if isinstance(entries, list) else []
 
 
 def parse_our_hook(entry: Any) -> Installed | None:
-    """What a hook entry starts, if brimline wrote it, whatever its version."""
+    """Return what a hook entry starts, if brimline wrote it, whatever its version."""
     arguments = entry.get("args") if isinstance(entry, dict) else None
     if not isinstance(arguments, list) or not all(isinstance(text, str) for text in arguments):
         return None
@@ -177,7 +177,7 @@ def parse_our_hook(entry: Any) -> Installed | None:
 
 
 def starts_brimline(text: str) -> bool:
-    """Whether a command line holds the code that starts brimline, or its launcher."""
+    """Tell whether a command line holds the code that starts brimline, or its launcher."""
     words = [word.strip("'\"") for word in text.split()]
     return (
         is_bootstrap(text) or any(map(is_launcher, words)) or parse_our_statusline(text) is not None

@@ -164,7 +164,7 @@ def _json_text(text: str, value: object, indent: str) -> str:
 
 
 def _is_whole_text_on_one_line(text: str) -> bool:
-    """Whether all of it is on one line; `{}` shows no style."""
+    """Tell whether all of it is on one line; `{}` shows no style."""
     return not _has_line_break(text.strip()) and bool(text.strip(" \t\r\n{}[]"))
 
 

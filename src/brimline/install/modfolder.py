@@ -97,7 +97,7 @@ def mod_files(wired: entries.Wiring) -> dict[str, bytes]:
 
 
 def _is_our_folder(place: str) -> bool:
-    """Whether a folder is a marketplace that we generated, or holds what is left of one."""
+    """Tell whether a folder is a marketplace that we generated, or holds what is left of one."""
     found = clientsettings.read_settings(f"{place}/{_MARKETPLACE_FILE}")
     there = {
         os.path.relpath(f"{at}/{name}", place) for at, _, names in os.walk(place) for name in names

@@ -149,7 +149,7 @@ def wiring_for_interpreter(interpreter: str, home_dir: str) -> entries.Wiring:
 
 
 def interpreter_in_use(home_dir: str, path: str) -> str | None:
-    """What runs the hooks already: by the launcher, or a settings file."""
+    """Return what runs the hooks already: by the launcher, or a settings file."""
     earlier = [
         entries.parse_our_command(home_dir + LAUNCHER, ["Stop"]),
         *[entry for entry in our_entries_in(path) if is_trusted_entry(entry, path, home_dir)],
@@ -158,7 +158,7 @@ def interpreter_in_use(home_dir: str, path: str) -> str | None:
 
 
 def is_trusted_entry(entry: entries.Installed, path: str, home_dir: str) -> bool:
-    """Whether an entry is the user's, or starts our own launcher.
+    """Tell whether an entry is the user's, or starts our own launcher.
 
     A project's settings may come with a stranger's repository. The client asks the user before it
     trusts them, so nothing else that they name is started here.
@@ -281,7 +281,7 @@ class Settings:
 
 
 def _make_record(file: settingsfile.SettingsFile, after: bytes, known: Record | None) -> Record:
-    """What to put back: the first original while nobody else wrote, else this without us."""
+    """Return what to put back: the first original while nobody else wrote, else this without us."""
     written, original = [settingsfile.sha256_of_content(after)], file.raw
     if known and file.raw is not None and settingsfile.sha256_of_content(file.raw) in known.written:
         written, original = [*known.written, *written], known.original
@@ -291,7 +291,7 @@ def _make_record(file: settingsfile.SettingsFile, after: bytes, known: Record | 
 
 
 def _parsed_original_or_none(known: Record | None) -> dict[str, Any] | None:
-    """What the settings were before us; None where that is not known."""
+    """Return what the settings were before us; None where that is not known."""
     if known is None:
         return None
     return wiring.parse_settings(settingsfile.SettingsFile("", "", known.original).text)

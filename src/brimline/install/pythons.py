@@ -113,7 +113,7 @@ def precompile_or_problem(interpreter: str, root: str) -> str | None:
 
 
 def is_precompiled(interpreter: str, root: str) -> bool:
-    """Whether the bundle is there, readable by that interpreter, and as new as the sources."""
+    """Tell whether the bundle is there, readable by that interpreter, and as new as the sources."""
     return _problem_running_code(interpreter, root, _CHECK) is None
 
 
@@ -142,7 +142,7 @@ class Program(NamedTuple):
     """The data folder to be told, where it is not the usual one."""
 
     def mcp_server_entry(self) -> dict[str, Any]:
-        """How the client starts the MCP server."""
+        """Return how the client starts the MCP server."""
         _, folder, home = paths.folders_to_pin()
         told = ["--data", self.home or _usual_data_dir(), "--home", home]
         told += ["--client", folder] if folder else []
@@ -175,7 +175,7 @@ def _usual_data_dir() -> str:
 
 
 def _run_program(command: list[str]) -> subprocess.CompletedProcess[bytes] | None:
-    """What a program did; None where it does not start or does not end."""
+    """Return what a program did; None where it does not start or does not end."""
     try:
         return subprocess.run(
             command, capture_output=True, stdin=subprocess.DEVNULL, check=False, timeout=_TIMEOUT_S

@@ -68,7 +68,7 @@ def forget_record(home_dir: str, path: str) -> None:
 
 
 class Change(NamedTuple):
-    """A file before and after; None is no file."""
+    """A file before and after; None stands for no file."""
 
     path: str
     before: bytes | None

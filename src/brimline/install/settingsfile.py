@@ -60,7 +60,7 @@ def read(path: str) -> SettingsFile:
     """Read a settings file, through a symlink if it is one.
 
     Raises:
-        InstallError: it exists and cannot be read, or is no regular file.
+        InstallError: it exists and cannot be read, or is not a regular file.
     """
     target = os.path.realpath(path)
     try:

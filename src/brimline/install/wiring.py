@@ -64,7 +64,7 @@ def without_entries(text: str, original: dict[str, Any] | None = None) -> str:
 
 
 def has_entries_of_ours(text: str) -> bool:
-    """Whether any hook, status line or mod of ours is in the settings."""
+    """Tell whether any hook, status line or mod of ours is in the settings."""
     settings = parse_settings(text)
     line = entries.parse_our_statusline(statusline_command_of(settings))
     return bool(line or entries.our_hooks_in(settings) or _value_at(settings, _SOURCE))
@@ -82,7 +82,7 @@ def parse_settings(text: str) -> dict[str, Any]:
     """The settings as a value, not to be changed; blank ones say nothing.
 
     Raises:
-        InstallError: they are no JSON object.
+        InstallError: they are not a JSON object.
     """
     settings = jsontext.parse_json_text(text) if text.strip() else {}
     if not isinstance(settings, dict):

@@ -39,7 +39,7 @@ _REMOVED = {
     "forget": "was deleted on request",
 }
 _LATEST = 1e11  # what is later is no time
-_NO_UTF8 = r"; bytes that are no UTF-8 are shown as \xNN"
+_NO_UTF8 = r"; bytes that are not UTF-8 are shown as \xNN"
 
 # With the first line; the rest of the way to the client's limit is for its own additions.
 LARGEST_CHARACTERS = 30_000
@@ -106,7 +106,7 @@ def _refuse_bad_argument(name: str, value: Any, unset: dict[str, Any]) -> None:
 
 def _resolve_key(home_dir: str, text: str) -> str:
     if text == contents.LAST or len(text) > _LONGEST_KEY:
-        raise StoreError(f"{text[:_LONGEST_KEY]!r} is no key: give sha256: and its digits")
+        raise StoreError(f"{text[:_LONGEST_KEY]!r} is not a key: give sha256: and its digits")
     try:
         return contents.resolve_key(home_dir, text)
     except StoreError as error:
@@ -116,7 +116,7 @@ def _resolve_key(home_dir: str, text: str) -> str:
 
 
 def _text_on_why_key_is_gone(home_dir: str, text: str) -> str | None:
-    """What became of a key that is among its events but not in the store."""
+    """Return what became of a key that is among its events but not in the store."""
     start = text.lower().removeprefix(layout.PREFIX)
     if not layout.is_hex(start) or len(start) < layout.SHORTEST_PREFIX:
         return None
@@ -182,7 +182,7 @@ def _matching_lines_text(name: str, lines: list[bytes], span: contents.Span, que
 def _search_said_and_stored(
     home_dir: str, project_dir: str, within: Project | None, asked: Asked
 ) -> str:
-    """What a query finds: what was said, and stored outputs."""
+    """Return what a query finds: what was said, and stored outputs."""
     said = ""
     if not asked.lines:  # those are for more of the outputs
         room = SEARCH_ROOM // 2
@@ -252,7 +252,7 @@ def _stored_hit_text(hit: Hit, home_dir: str, wanted: list[str]) -> str:
 
 
 def _lines_on_what_not_searched(result: stored.Found) -> list[str]:
-    """What was not searched."""
+    """Return what was not searched."""
     cases = (
         (result.pending, "were not searched for lack of time: ask again, the search goes on"),
         (result.states.count(stored.BINARY), "are binary and were not searched"),
@@ -305,7 +305,7 @@ def page_of_lines_that_fit(lines: list[bytes], asked: contents.Span, room: int =
 
 
 def decode_line(line: bytes) -> str:
-    """A line as text; bytes that are no UTF-8 become visible."""
+    """A line as text; bytes that are not UTF-8 become visible."""
     return line.decode("utf-8", "backslashreplace")
 
 

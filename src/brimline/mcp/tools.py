@@ -109,7 +109,7 @@ def answer(name: str, arguments: dict[str, Any]) -> tuple[str, bool]:
         _log_failure(name, error)
         told = f"{name[:40]} failed ({type(error).__name__}): see `brimline doctor`"
         failed = True
-    # Paths may hold bytes that are no text, which JSON cannot carry.
+    # Paths may hold bytes that are not text, which JSON cannot carry.
     return told.encode("utf-8", "replace").decode(), failed
 
 

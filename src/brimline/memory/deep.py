@@ -195,7 +195,7 @@ class _Speech:
         self._queued: dict[str, tuple[int, Entry]] = {}
 
     def read_row(self, offset: int, fields: dict[str, Any]) -> Iterator[tuple[int, Entry]]:
-        """What one row adds, and what it shows to be said for good."""
+        """Yield what one row adds, and what it shows to be said for good."""
         uuid = row.uuid_of(fields)
         at = clock.parse_utc(row.timestamp_text_of(fields)) or 0.0
         if uuid is None:
@@ -246,7 +246,7 @@ class _Speech:
 
 
 def _join_short_steps(steps: Iterable[Entry]) -> list[Entry]:
-    """What was said between calls, most of it a line, as texts of about one part's size."""
+    """Return what was said between calls, most of it a line, as texts of about one part's size."""
     joined: list[Entry] = []
     for step in steps:
         last = joined[-1] if joined else None
@@ -280,7 +280,7 @@ class Refused:
         self._forgotten = forgotten.read_forgotten_lines(home_dir)
 
     def __call__(self, entry: Entry) -> bool:
-        """Whether it stays out."""
+        """Tell whether it stays out."""
         session = entry.group.partition("/")[0]
         return is_excluded_project(entry.project, self.folders) or any(
             entry.at <= told.get("at", 0)
@@ -294,7 +294,7 @@ class Refused:
 
 
 def is_excluded_project(project: str, folders: Sequence[str]) -> bool:
-    """Whether a project is in, or is, one of the folders."""
+    """Tell whether a project is in, or is, one of the folders."""
     return any(
         fnmatch.fnmatchcase(project, one) or fnmatch.fnmatchcase(project, f"{one}/*")
         for one in folders
@@ -310,7 +310,7 @@ def _yield_source_if_there(path: str, kind: str) -> Iterator[Source]:
 
 
 def _read_stamps_of_indexed_sources(connection: sqlite3.Connection) -> dict[str, str]:
-    """How each source looked, and how far a session was read."""
+    """Return how each source looked, and how far a session was read."""
     asked = "SELECT substr(name, 6), value FROM facts WHERE name GLOB 'file:*'"
     return dict(connection.execute(asked).fetchall())
 

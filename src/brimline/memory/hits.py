@@ -35,7 +35,7 @@ def open_or_make_memory(home_dir: str) -> turns.Memory:
 
 
 def run_if_memory(home_dir: str, task: Callable[[sqlite3.Connection], Any], nothing: Any) -> Any:
-    """What a task finds in the memory; where there is none yet, none is made."""
+    """Return what a task finds in the memory; where there is none yet, none is made."""
     is_there = os.path.isdir(stored.search_folder(home_dir))
     return open_or_make_memory(home_dir).run_on_database(task) if is_there else nothing
 
@@ -104,7 +104,7 @@ def _line_with_words_marked(line: str, query: str) -> str:
 
 
 def is_entry_key(text: str) -> bool:
-    """Whether a text is the key of an entry."""
+    """Tell whether a text is the key of an entry."""
     return _KEY.fullmatch(text) is not None
 
 
@@ -112,11 +112,13 @@ def entry_with_neighbours(home_dir: str, key: str) -> dict[str, Any]:
     """One entry by its key, with what came before and after it in its session.
 
     Raises:
-        StoreError: it is no key, or there is no such entry any more.
+        StoreError: it is not a key, or there is no such entry any more.
     """
     match = _KEY.fullmatch(key)
     if match is None:
-        raise StoreError(f"{key[:40]!r} is no key of memory: `brimline memory search` shows them")
+        raise StoreError(
+            f"{key[:40]!r} is not a key of memory: `brimline memory search` shows them"
+        )
     number = int(match[1])
     near = run_if_memory(home_dir, lambda base: turns.entry_and_neighbours(base, number), [])
     if number not in [hit.number for hit in near]:
@@ -135,7 +137,7 @@ def neighbourhood_text(found: dict[str, Any]) -> str:
 
 
 def reading_progress_if_unfinished(home_dir: str) -> dict[str, int] | None:
-    """How many of the sessions there are were read, and about how long the rest takes.
+    """Return how many of the sessions there are were read, and about how long the rest takes.
 
     None where all were.
     """

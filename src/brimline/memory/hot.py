@@ -88,7 +88,7 @@ def add_topic(
     name, description, text = (_to_masked_line(name), _to_masked_line(description), mask(text))
     _refuse_unknown_type(kind)
     if name.startswith((".", "/", "~")):
-        raise StateError(f"{name!r} is no name for a topic: it looks like a path")
+        raise StateError(f"{name!r} is not a name for a topic: it looks like a path")
     if not name or not description or not text.strip():
         raise StateError("a topic needs a name, a description and a text")
     front = {"name": name, "description": description, "type": kind}
@@ -287,7 +287,7 @@ def _topic_with_bad_yaml(path: str, text: str, error: Exception) -> Topic:
     mark = getattr(error, "problem_mark", None)
     reason = str(getattr(error, "problem", None) or error).split("\n")[0]
     line = mark.line + 2 if mark else 1
-    return Topic(path, text=text, problem=f"its front matter is no YAML: {reason}", line=line)
+    return Topic(path, text=text, problem=f"its front matter is not YAML: {reason}", line=line)
 
 
 def _name_description_type_in(front: dict[str, Any]) -> dict[str, str]:

@@ -89,7 +89,7 @@ def archive_with_moved(lines: list[str], moved: list[list[str]]) -> list[str]:
 
 
 def total_line_bytes_with_crlf(lines: list[str]) -> int:
-    """How many bytes the lines take at most: the end of one may take two."""
+    """Return how many bytes the lines take at most: the end of one may take two."""
     return sum(len(line.encode("utf-8", "surrogateescape")) + 2 for line in lines)
 
 

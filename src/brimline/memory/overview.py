@@ -40,7 +40,7 @@ def topics_text(document: dict[str, Any]) -> str:
 
 
 def status_document(home_dir: str, folder: str) -> dict[str, Any]:
-    """How much there is: topics, entries of the search by their source, sessions.
+    """Return how much there is: topics, entries of the search by their source, sessions.
 
     Raises:
         StoreError: the search cannot be used.

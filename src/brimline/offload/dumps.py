@@ -28,7 +28,7 @@ _OPAQUE = re.compile(
 
 
 def describe_dump(text: str, source: Excerpt, kind: str, budget: int) -> str:
-    """Describe the output in so many characters; empty where it is no JSON after all."""
+    """Describe the output in so many characters; empty where it is not JSON after all."""
     if kind == kinds.PATHS:
         return _describe_paths(source, budget)
     documents = kinds.parse_json_documents_and_rest(text)

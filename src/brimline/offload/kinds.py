@@ -228,7 +228,7 @@ def with_numbers_zeroed(text: str) -> str:
 
 
 def parse_json_documents_and_rest(text: str) -> tuple[list[Any], str] | None:
-    """The JSON documents that a text consists of, and what follows; None where it is no JSON."""
+    """The JSON documents that a text consists of, and what follows; None where it is not JSON."""
     text = text.lstrip()
     if text[:1] not in ("{", "[") or len(text) > _LARGEST_JSON_CHARACTERS:
         return None

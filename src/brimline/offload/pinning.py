@@ -80,7 +80,7 @@ def pin_results_of_open_ranges(state: SessionState, home_dir: str) -> None:
 def _key_of_text_or_store_it(text: str, turn: Turn) -> str | None:
     """Return the key of what a result shows; None where that is too small to be pinned.
 
-    What was recalled is in the store already. A search through the store is no result of its own.
+    What was recalled is in the store already. A search of the store is not a result.
     """
     home_dir = turn.home
     if text.startswith(_OWN_ANSWER):

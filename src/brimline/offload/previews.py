@@ -52,7 +52,7 @@ class Previews:
         self._put_back: set[str] = set()
 
     def original_of(self, call_id: str, text: str) -> Original | None:
-        """What the result of a call stands for; None where it is no preview, or that is gone.
+        """What the result of a call stands for; None where it is not a preview, or that is gone.
 
         Raises:
             OSError: the session's record cannot be read.
@@ -103,7 +103,7 @@ class Previews:
 
 
 def fingerprint(text: str) -> str:
-    """What tells a text from any other one, as it is on record."""
+    """Return what tells a text from any other one, as it is on record."""
     return tool_results.fingerprint_of_lines(text.split("\n"))
 
 

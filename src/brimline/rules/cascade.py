@@ -163,7 +163,7 @@ def short_path(path: str, project: str = "") -> str:
 
 
 def is_within(path: str, folder: str) -> bool:
-    """Whether a path is a folder or lies in it; both are absolute and resolved."""
+    """Tell whether a path is a folder or lies in it; both are absolute and resolved."""
     return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
@@ -289,7 +289,7 @@ class _Walk:
                     waiting.append(path)
 
     def _matches_active_path(self, source: Source, scope_base: str) -> bool:
-        """Whether a rule with `paths:` is meant for the file at hand."""
+        """Tell whether a rule with `paths:` is meant for the file at hand."""
         wanted = [patterns.parse_pattern(each.lower()) for each in source.patterns]
         names = self.active[len(scope_base.rstrip("/")) + 1 :].lower().split("/")
         meant = [not each.is_negated for each in wanted if each.matches(names)]
@@ -335,7 +335,7 @@ class _Walk:
         return "import", f"@{wanted.written} is not there"
 
     def _is_around_worktree(self, folder: str) -> bool:
-        """Whether the session's worktree lies in its own repository, and this folder between.
+        """Tell whether the session's worktree lies in its own repository, and this folder between.
 
         The worktree has files of its own, and the client leaves the outer ones to it.
         """
@@ -362,7 +362,7 @@ def _read_file_text_and_problem(path: str, real: str, inside: str | None) -> tup
     except (OSError, ValueError) as error:
         return None, f"cannot be read: {reason(error)}"
     if len(data) > MOST_CHARACTERS or b"\0" in data:
-        return None, f"is no text of at most {MOST_CHARACTERS:,} bytes, and is not read"
+        return None, f"is not a text of at most {MOST_CHARACTERS:,} bytes, and is not read"
     text = data.decode("utf-8-sig", "replace")
     problem = "is not all UTF-8" if "\ufffd" in text else ""
     return text.replace("\r\n", "\n").replace("\r", "\n").translate(_CONTROLS), problem

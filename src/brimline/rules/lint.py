@@ -70,7 +70,7 @@ def survey_project_files(project_dir: str) -> Survey:
 
 
 def all_rules_in_file(source: Source) -> Iterator[Rule]:
-    """What a file says, in its order."""
+    """Yield what a file says, in its order."""
     for line, inline in _paragraphs(source):
         text = " ".join(inline.content.split())
         if text and not re.fullmatch(r"@\S+(?: @\S+)*", text):
@@ -80,7 +80,7 @@ def all_rules_in_file(source: Source) -> Iterator[Rule]:
 def lint(
     found: Cascade, walked: Survey, now: float, stale: tuple[int, int] = (90, 50)
 ) -> tuple[list[Problem], list[str]]:
-    """What is wrong, and what could not be checked.
+    """Return what is wrong, and what could not be checked.
 
     A file counts as left alone after so many days and commits around it.
     """
@@ -171,7 +171,7 @@ def _find_repeats(sources: Sequence[Source]) -> Iterator[Problem]:
 
 
 def _can_both_be_loaded(first: Source, second: Source) -> bool:
-    """Whether two files can be before the model for one and the same file at hand."""
+    """Tell whether two files can be before the model for one and the same file at hand."""
     if not first.level == second.level == cascade.CHILD:
         return True
     one, other = first.folder, second.folder

@@ -176,7 +176,7 @@ def _end_of_announced_list_or_code(lines: Sequence[Line], at: int) -> int:
 
 
 def _is_table_or_import(line: Line) -> bool:
-    """A row of a table, or an import, is no part of a paragraph."""
+    """A row of a table, or an import, is not a part of a paragraph."""
     return line.text.lstrip().startswith(("|", "@"))
 
 

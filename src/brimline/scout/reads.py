@@ -269,10 +269,10 @@ def write_ignore_file(project_dir: str, *, force: bool = False) -> str:
 def _read_pattern_lines(path: str) -> list[str]:
     """The lines that are patterns; a link could lead anywhere and is not followed."""
     if os.path.islink(path) or not os.path.isfile(path):
-        raise ValueError("it is no plain file")
+        raise ValueError("it is not a plain file")
     data = io.read_file(path, _MOST_BYTES + 1)
     if len(data) > _MOST_BYTES or b"\0" in data:
-        raise ValueError(f"it is no text of at most {_MOST_BYTES >> 10} KB")
+        raise ValueError(f"it is not a text of at most {_MOST_BYTES >> 10} KB")
     rows = data.decode("utf-8-sig", "replace").split("\n")
     lines = [_TRAILING_BLANKS.sub("", row) for row in rows if not row.startswith("#")]
     kept = [line for line in lines if line.strip("!/") and len(line) <= _LONGEST_PATTERN]

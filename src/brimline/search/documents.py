@@ -246,7 +246,7 @@ def _words_around_match(marked: str) -> str:
 
 
 def bytes_of_used_pages(connection: sqlite3.Connection) -> int:
-    """How much of the file is in use."""
+    """Return how much of the file is in use."""
     names = ("page_count", "freelist_count", "page_size")
     pages, free, size = (connection.execute(f"PRAGMA {n}").fetchone()[0] for n in names)
     return int((pages - free) * size)
@@ -288,7 +288,7 @@ def _connect(path: str) -> sqlite3.Connection:
 
 
 def is_damage_error(error: Exception) -> bool:
-    """Whether a failure says that a file is damaged."""
+    """Tell whether a failure says that a file is damaged."""
     return _sqlite_error_code(error) in _DAMAGED
 
 

@@ -59,7 +59,7 @@ def keys_above_floor(
 def _weights_of_words(
     connection: sqlite3.Connection, query: str, words: Sequence[str]
 ) -> dict[str, float]:
-    """How much each word tells: little where many entries have it."""
+    """Return how much each word tells: little where many entries have it."""
     rarities, weights = dict[str, float](), dict[str, float]()
     for word in words:
         total, holding = connection.execute(_COUNTS, (f'"{word}"',)).fetchone()
@@ -70,7 +70,7 @@ def _weights_of_words(
 
 
 def _weight_of_word_in_no_entry(query: str, word: str) -> float:
-    """How much more than others a word tells that no entry holds."""
+    """Return how much more than others a word tells that no entry holds."""
     table = vectors.load_table()
     rarity = table.rarity_of_word(word) if table else 0.5
     after_first = word[1:] if query.startswith(word) else word

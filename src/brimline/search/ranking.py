@@ -47,7 +47,7 @@ def fuse_scores(found: Mapping[int, Found], before: Mapping[int, int | None]) ->
 
 
 def pack_entry_records(known: Sequence[tuple[int, int, int]], own: Any, before: Any) -> list[bytes]:
-    """What is kept of each entry: which one is before it, its project, its vector in int8.
+    """Return what is kept of each entry: which one is before it, its project, its vector in int8.
 
     Args:
         known: the number of each entry, of the one before it and of its project.

@@ -222,7 +222,7 @@ def folded_text(text: str) -> str:
 
 
 def is_binary(data: bytes) -> bool:
-    """Whether some content is not for reading."""
+    """Tell whether some content is not for reading."""
     sample = data[:_SAMPLE_BYTES]
     if b"\x00" in sample:
         return True

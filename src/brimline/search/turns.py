@@ -225,7 +225,7 @@ class Memory:
     def _word_and_meaning_scores(
         self, connection: sqlite3.Connection, query: str, within: Project | None
     ) -> dict[int, ranking.Found]:
-        """What holds words of the query, or is near it; and how near all of that is."""
+        """Return what holds words of the query, or is near it; and how near all of that is."""
         table = vectors.load_table()
         found = _score_by_words_and_related(connection, query, within, table)
         if table and query.strip():
@@ -407,7 +407,7 @@ def _write_vector_records(connection: sqlite3.Connection, ids: Sequence[int], ma
 def _score_by_words_and_related(
     connection: sqlite3.Connection, query: str, within: Project | None, table: Table | None
 ) -> dict[int, ranking.Found]:
-    """What holds words of the query, or words that mean nearly the same."""
+    """Return what holds words of the query, or words that mean nearly the same."""
     found = _score_by_words(connection, query, within)
     others = related.related_words(connection, table, words_but_stop_words(query)) if table else []
     for key, more in _score_by_words(connection, " ".join(others), within).items():

@@ -34,7 +34,7 @@ _WORD = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]|[^\W_\u3400-\u9ff
 
 
 def no_vectors_text() -> str:
-    """What is said where there are no vectors."""
+    """Return what is said where there are no vectors."""
     return f"by words alone; `{extras.COMMAND}` in the clone adds meaning"
 
 
@@ -109,7 +109,7 @@ class Table:
         return [[pieces[key] for key in keys if _is_plain_word(pieces[key])] for keys in nearest]
 
     def rarity_of_word(self, word: str) -> float:
-        """How rare a word is in English, from 0 for the most common to 1."""
+        """Return how rare a word is in English, from 0 for the most common to 1."""
         place = self._pieces.get(word.lower(), _COMMON * _RARE)
         return min(1.0, math.log(max(place, _COMMON) / _COMMON, _RARE))
 

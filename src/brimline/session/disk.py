@@ -77,7 +77,7 @@ def session_of_our_file(name: str) -> str | None:
 
 
 def is_former_file_name(name: str) -> bool:
-    """Whether this is the name, without a folder, of a file that was a session."""
+    """Tell whether this is the name, without a folder, of a file that was a session."""
     is_ours = session_of_our_file(name) is not None and os.path.basename(name) == name
     return is_ours and name.rpartition(_MARK)[2].startswith("old-")
 
@@ -271,7 +271,7 @@ def remove(path: str) -> None:
 
 
 def has_no_writer(descriptor: int) -> bool | None:
-    """Whether no process has a file open for writing; None where the system cannot tell.
+    """Tell whether no process has a file open for writing; None where the system cannot tell.
 
     A read lease is granted on exactly that condition. Only for files that nobody can open anew:
     an opener would be held up as long as the lease lasts.

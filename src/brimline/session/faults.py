@@ -63,7 +63,7 @@ NOTES = {
     CUT_CALL: "calls whose result a compaction cut off",
     CHILD_FIRST: "rows written before their parent",
     REPEATED: "rows that stand there twice; the client reads one",
-    UNREADABLE: "lines that are no JSON; the client skips them",
+    UNREADABLE: "lines that are not JSON; the client skips them",
     LONG: "lines too long to be looked into: what is missing elsewhere may be there",
 }
 

@@ -94,7 +94,7 @@ def _registered_clients(folders: list[str]) -> Iterator[Client]:
 
 
 def _is_running(client: Client) -> bool:
-    """Whether the process is there and is no later one of the same number."""
+    """Tell whether the process is there and is no later one of the same number."""
     try:
         os.kill(client.pid, 0)
     except (ProcessLookupError, OverflowError):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def document(transcripts: list[str], progress: Progress) -> dict[str, Any]:
-    """What each source took, the largest first; the figures add up to the whole.
+    """Return what each source took, the largest first; the figures add up to the whole.
 
     Args:
         transcripts: those of the sessions; such as cannot be read are left out.

@@ -84,7 +84,7 @@ def inspect(path: str, progress: Progress = None) -> Inspection:
 
 
 def tally_injections(path: str, progress: Progress = None) -> Injections:
-    """What hooks and the client put into a session beside the conversation.
+    """Return what hooks and the client put into a session beside the conversation.
 
     Raises:
         OSError: it cannot be read.
@@ -171,7 +171,7 @@ def _kinds_and_bytes_of_row(value: dict[str, Any], size_bytes: int) -> Iterator[
 
 
 def _kinds_and_parts_of_row(value: dict[str, Any]) -> list[tuple[str, Any]]:
-    """What a message or an attachment consists of."""
+    """Return what a message or an attachment consists of."""
     speaker = str(value.get("type"))
     if speaker == "attachment":
         return [(speaker, value.get("attachment"))]

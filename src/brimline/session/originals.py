@@ -64,7 +64,7 @@ def _session_and_origin_files(path: str) -> Iterator[str]:
 
 
 def _was_deleted_by_user(home_dir: str, key: str) -> bool:
-    """Whether the last that happened to a key is that the user had it deleted."""
+    """Tell whether the last that happened to a key is that the user had it deleted."""
     lines = contents.read_store_events(home_dir)
     events = [line.get("event") for line in lines if str(line.get("key")).startswith(key)]
     return events[-1:] == [_FORGOTTEN]

@@ -107,7 +107,7 @@ def _context_document(found: Context) -> dict[str, Any]:
 
 
 def _faults_and_notes_document(findings: Findings) -> dict[str, Any]:
-    """What is wrong, and what is merely unusual."""
+    """Return what is wrong, and what is merely unusual."""
     return {
         "faults": [_fault_document(fault) for fault in findings.faults],
         "notes": [
@@ -130,7 +130,7 @@ def _fault_document(found: Fault) -> dict[str, Any]:
 
 
 def purge_plan_document(path: str, planned: Plan) -> dict[str, Any]:
-    """What a purge would save."""
+    """Return what a purge would save."""
     survey = planned.survey
     return {
         "path": path,
@@ -170,7 +170,7 @@ def documents_of_results_to_purge(planned: Plan) -> list[dict[str, Any]]:
 
 
 def repair_document(report: Report, *, dry_run: bool) -> dict[str, Any]:
-    """What a repair found and did."""
+    """Return what a repair found and did."""
     last = report.after or report.before
     return {
         "transcript": report.path,

@@ -25,7 +25,7 @@ _SHOWN_LINES = 5
 _KEPT = {
     "pinned": "pinned results",
     "preserved": "results that a compaction preserved",
-    "unparsed_lines": "lines that are no JSON or too long",
+    "unparsed_lines": "lines that are not JSON or too long",
 }
 _PATH_CHARACTERS = 300
 _ROOM = 120
@@ -88,7 +88,7 @@ def _context_lines(context: dict[str, Any]) -> list[str]:
 
 
 def _resume_size_text(document: dict[str, Any]) -> str:
-    """What resuming the session sends; where a repair changes that, what it sends then."""
+    """Return what resuming the session sends; where a repair changes that, what it sends then."""
     told = f"sends ~{document['resume_tokens_estimated']:,} tokens"
     if document["resume_undoes_a_compaction"]:
         told += ", undoing a mod's compaction"
@@ -135,7 +135,7 @@ def _where_result_is_now(result: dict[str, Any]) -> str:
 
 
 def _soundness_lines(document: dict[str, Any]) -> list[str]:
-    """What is wrong, kind by kind, and what is merely unusual."""
+    """Return what is wrong, kind by kind, and what is merely unusual."""
     faults = document["faults"]
     mendable = sum(fault["mend"] is not None for fault in faults)
     summary = f"Structure: {output.count_text(len(faults), 'fault') if faults else 'sound'}"
@@ -166,7 +166,7 @@ def _fault_lines(faults: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def purge_plan_text(document: dict[str, Any]) -> str:
-    """What goes by which strategy, on the disk and in the context."""
+    """Return what goes by which strategy, on the disk and in the context."""
     fill = output.number_text(document["occupancy_tokens"])
     rows = [
         [
@@ -206,7 +206,7 @@ def purge_plan_text(document: dict[str, Any]) -> str:
 
 
 def purge_dry_run_text(document: dict[str, Any], command: list[str]) -> str:
-    """What a purge would do, and the command that does it."""
+    """Return what a purge would do, and the command that does it."""
     reason, how = in_use.why_in_use(document["path"]), "Nothing was changed. To do it:"
     if reason is not None:
         how = (
@@ -236,7 +236,7 @@ def results_to_purge_text(results: list[dict[str, Any]]) -> str:
 
 
 def purge_done_text(document: dict[str, Any]) -> str:
-    """What was done, and the way back."""
+    """Return what was done, and the way back."""
     now, before = (output.size_text(document[name]) for name in ("bytes_after", "bytes"))
     saved = f"~{document['context_tokens_saved_estimated']:,} tokens smaller (estimated)"
     told = f"Purged: the session is {now} ({before} before), the next request {saved}."
@@ -253,7 +253,7 @@ def _way_back_lines(path: str, backup: str | None) -> list[str]:
 
 
 def _former_file_still_open_lines(document: dict[str, Any]) -> list[str]:
-    """What to know where a program may still write to the file that was replaced."""
+    """Return what to know where a program may still write to the file that was replaced."""
     told = (
         "A program still has the former file open: what it writes there is added by the next "
         "`brimline session` command."
@@ -262,20 +262,20 @@ def _former_file_still_open_lines(document: dict[str, Any]) -> list[str]:
 
 
 def found_fault_lines(document: dict[str, Any]) -> list[str]:
-    """What is wrong, what is to be done about it, and what is left alone."""
+    """Return what is wrong, what is to be done about it, and what is left alone."""
     mended, left = document["mended"], document["left_alone"]
     lines = [output.one_line(document["transcript"], _PATH_CHARACTERS)]
     if not mended and not left:
         return [*lines, "Sound: no faults."]
     if mended:
-        lines += ["Faults with one mend:", *_fault_lines(mended)]
+        lines += ["Faults that can be repaired:", *_fault_lines(mended)]
     if left:
-        lines += ["Left alone, as no mend of them is certain:", *_fault_lines(left)]
+        lines += ["Left alone, as no repair of them is certain:", *_fault_lines(left)]
     return lines
 
 
 def repair_text(document: dict[str, Any]) -> str:
-    """What a repair found and did."""
+    """Return what a repair found and did."""
     lines = found_fault_lines(document)
     amount = output.count_text(len(document["mended"]), "fault")
     if document["after"] is not None:
@@ -293,7 +293,7 @@ def repair_text(document: dict[str, Any]) -> str:
 
 
 def restore_plan_sentence(found: Restoration) -> str:
-    """What would come back, in a sentence."""
+    """Return what would come back, in a sentence."""
     if not found.undone:
         return output.wrapped_text(
             f"Nothing to restore: {found.path} was not purged with this data folder, or was "
@@ -310,7 +310,7 @@ def restore_plan_sentence(found: Restoration) -> str:
 
 
 def undo_plan_sentence(found: Undoing) -> str:
-    """What going back to before a compaction would do, in a sentence."""
+    """Return what going back to before a compaction would do, in a sentence."""
     second = find.session_id_of(found.second)
     mend = f"brimline session repair --session {second}"
     again = "" if found.start else f" Run `{mend}` first, or that sends everything again."

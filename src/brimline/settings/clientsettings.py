@@ -140,7 +140,7 @@ def _main_worktree_of_linked(place: str) -> str | None:
 
 
 def registered_mcp_server() -> dict[str, Any] | None:
-    """How the MCP server of our name in the user's scope is started; None without one."""
+    """Return how the MCP server of our name in the user's scope is started; None without one."""
     found = client_state_part("mcpServers").get(SERVER)
     if not isinstance(found, dict):
         return None
@@ -148,7 +148,7 @@ def registered_mcp_server() -> dict[str, Any] | None:
 
 
 def is_mcp_server_ours() -> bool:
-    """Whether that is `brimline mcp`, however it is started."""
+    """Tell whether that is `brimline mcp`, however it is started."""
     found = registered_mcp_server() or {}
     words = found["args"] if isinstance(found.get("args"), list) else []
     told = " ".join(map(str, words))
@@ -168,7 +168,7 @@ def is_recall_allowed(project_dir: str) -> bool:
 
 
 def lets_recall_pass(settings: dict[str, Any]) -> bool:
-    """Whether hooks in settings are called before a recall, as ours are to let it pass."""
+    """Tell whether hooks in settings are called before a recall, as ours are to let it pass."""
     hooks = settings.get("hooks")
     groups = hooks.get("PreToolUse") if isinstance(hooks, dict) else None
     matchers = [group.get("matcher") for group in groups or () if isinstance(group, dict)]
@@ -176,7 +176,7 @@ def lets_recall_pass(settings: dict[str, Any]) -> bool:
 
 
 def is_rule_about_recall(rule: str) -> bool:
-    """Whether a permission rule holds for our tool, or for all of that server."""
+    """Tell whether a permission rule holds for our tool, or for all of that server."""
     server = f"mcp__{SERVER}"
     return rule in (_RECALL, server, f"{server}__*")
 

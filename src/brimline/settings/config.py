@@ -72,7 +72,7 @@ def _fill_from_preset(config: Config, *, environment: bool) -> None:
 
 
 def build_live_policy(home_dir: str, project_dir: str) -> policy.Policy:
-    """What hooks would go by if the settings were compiled now; for commands."""
+    """Return what hooks would go by if the settings were compiled now; for commands."""
     config = load(home_dir, project_dir)
     client = clientsettings.settings_moving_compaction(project_dir)
     policy.apply_client_environment(client)
@@ -266,7 +266,7 @@ def _merge_environment(config: Config) -> None:
     for name in sorted(io.env_names_with_prefix(*policy.OVERRIDES)):
         setting = by_env.get(name)
         if setting is None:
-            problem = f"the environment: {name} is no setting{_did_you_mean(name, by_env)}"
+            problem = f"the environment: {name} is not a setting{_did_you_mean(name, by_env)}"
             config.problems.append(problem)
         elif not setting.project:
             config.problems.append(f"{name} is ignored: only the user's file can set {setting.key}")
@@ -330,7 +330,7 @@ def _read_text_or_empty(path: str) -> str:
         return ""
     if not os.path.isfile(path):
         # A stranger's repository may hold a link to a device that never ends.
-        raise OSError("it is no regular file")
+        raise OSError("it is not a regular file")
     data = io.read_file(path, _MOST_BYTES + 1)
     if len(data) > _MOST_BYTES:
         raise OSError(f"it is larger than {_MOST_BYTES >> 10} KB")
@@ -338,7 +338,7 @@ def _read_text_or_empty(path: str) -> str:
 
 
 def _stamps_of_all_sources(home_dir: str, project_dir: str) -> list[list[Any]]:
-    """What a policy is made from; another version has other settings and other defaults."""
+    """Return what a policy is made from; another version has other settings and other defaults."""
     client_files = clientsettings.path_by_scope(project_dir).values()
     ours = (paths.user_config(home_dir), paths.project_config(project_dir))
     files = [*ours, presets.FILE, models.FILE, paths.learned_file(home_dir), *client_files]

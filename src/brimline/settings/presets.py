@@ -82,7 +82,7 @@ def apply_preset_environment(
 def _has_tiers_of_other_unit(
     values: dict[str, Any], chosen: dict[str, Any], explicit: set[str]
 ) -> bool:
-    """Whether falling thresholds of the usual unit would meet a preset that counts upwards."""
+    """Tell whether falling thresholds of the usual unit would meet a preset that counts upwards."""
     if "guard.tiers" not in explicit or "guard.tier_unit" in explicit:
         return False
     thresholds = values["guard.tiers"]

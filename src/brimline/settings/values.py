@@ -62,7 +62,7 @@ def _to_number(setting: Setting, raw: Any) -> float:
         value = -1.0 if isinstance(raw, bool) else float(raw)
     except (TypeError, ValueError, OverflowError):
         value = -1.0
-    if not setting.least <= value < 10**_MOST_DIGITS:  # also refuses what is no number at all
+    if not setting.least <= value < 10**_MOST_DIGITS:  # also refuses what is not a number at all
         raise ValueError(f"takes a number, {setting.least} or above")
     return int(value) if value == int(value) else value
 

@@ -54,7 +54,7 @@ def forgotten_line_by_session(home_dir: str) -> dict[str, dict[str, Any]]:
 
 
 def is_forgotten_file(gone: dict[str, dict[str, Any]], path: str) -> bool:
-    """Whether a session's file has nothing new since the session was forgotten."""
+    """Tell whether a session's file has nothing new since the session was forgotten."""
     line = gone.get(find.session_id_of(path))
     return line is not None and find.modified_at(path) <= line["at"]
 

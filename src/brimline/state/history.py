@@ -217,7 +217,7 @@ def read_session(
 def segments_of_recent_sessions(
     home_dir: str, most_requests: int = _GROWTH_REQUESTS
 ) -> list[tuple[str | None, list[int]]]:
-    """How recent sessions grew: model and occupancy at each request, between compactions."""
+    """Return how recent sessions grew: model and occupancy at each request, between compactions."""
     segments: list[tuple[str | None, list[int]]] = []
     for line in reversed(lines_by_session(home_dir).values()):
         if sum(len(segment) for _, segment in segments) >= most_requests:
@@ -312,14 +312,14 @@ def _session_spool_files(folder: str) -> list[str]:
 
 
 def _is_timed_event(line: dict[str, Any]) -> bool:
-    """Whether a line is an event with a point in time."""
+    """Tell whether a line is an event with a point in time."""
     at = line.get("at")
     is_time = isinstance(at, int | float) and not isinstance(at, bool) and abs(at) < _LARGEST_TIME
     return is_time and isinstance(line.get("event"), str)
 
 
 def _figures_before_first_of(before: list[Value], now: list[Value]) -> list[Value]:
-    """What is known of a time from before all that was found now."""
+    """Return what is known of a time from before all that was found now."""
     return [each for each in before if not now or _figure_time(each) < _figure_time(now[0])]
 
 
@@ -361,13 +361,13 @@ def _drop_old_folders(home_dir: str, session_id: str, traces: Traces, until: flo
 
 
 def _age_of_folder_s(folder: str) -> float:
-    """How long ago the folder or something in it was changed."""
+    """Return how long ago the folder or something in it was changed."""
     places = [folder, *[f"{folder}/{name}" for name in io.list_names(folder)]]
     return time.time() - max(os.lstat(place).st_mtime for place in places)
 
 
 def _is_line_as_new_as_spool(line: bytes | None, stamp: list[int]) -> bool:
-    """Whether a line of the history was made from the spool as it is."""
+    """Tell whether a line of the history was made from the spool as it is."""
     session = _parse_line(line)
     return session is not None and session.stamp[:1] == [stamp]
 
@@ -386,7 +386,7 @@ def _transcripts_by_session(transcripts: Iterable[str]) -> dict[str, list[str]]:
 
 
 def _file_stamps(files: Iterable[str]) -> list[list[Any]]:
-    """What tells whether files have changed; those that are gone are left out."""
+    """Return what tells whether files have changed; those that are gone are left out."""
     found = [(path, os.stat(path)) for path in files if os.path.isfile(path)]
     return [[path, status.st_size, status.st_mtime_ns] for path, status in found]
 

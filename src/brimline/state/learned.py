@@ -116,7 +116,7 @@ def read_samples(home_dir: str) -> list[Sample]:
 
 
 def is_sample_usable(sample: Sample) -> bool:
-    """Whether a sample was automatic and near the point where it was expected. Pure."""
+    """Tell whether a sample was automatic and near the point where it was expected. Pure."""
     expected = sample.expected or sample.effective - RESERVE_TOKENS
     near = abs(sample.tokens - expected) <= NEAR_RATIO * sample.effective
     refused = sample.ending == "refusal" and sample.tokens >= REFUSED_RATIO * sample.window

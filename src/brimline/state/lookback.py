@@ -86,7 +86,7 @@ def transcripts_of_one_or_all(session_id: str | None) -> list[str]:
     """The transcripts that the history takes in before it is shown.
 
     Raises:
-        SessionError: there is no last one, or the one that is named is no session.
+        SessionError: there is no last one, or the one that is named is not a session.
     """
     if session_id is None:
         return find.files_beginning_with()

@@ -73,7 +73,7 @@ class Snapshot:
         self.silence = silence or [0.0, 0]
 
     def has_values_of_right_types(self) -> bool:
-        """Whether every part is of its kind, as in everything we wrote ourselves."""
+        """Tell whether every part is of its kind, as in everything we wrote ourselves."""
         counts = ("window_tokens", "occupancy_tokens", "output_tokens")
         kinds: dict[str, Any] = dict.fromkeys(counts, int | None)
         kinds |= {"at": int | float, "cost_usd": int | float | None, "model": str | None}
@@ -177,7 +177,7 @@ class SessionState:
             return {}
 
     def recent_cold_compaction_row(self) -> dict[str, Any]:
-        """What the compaction that has just been made without a model moved out; else empty.
+        """Return what the compaction that has just been made without a model moved out; else empty.
 
         One that came to nothing is followed by a summary of the client's, which is announced.
         """

@@ -92,7 +92,7 @@ def resolve_key(home_dir: str, text: str) -> str:
     shortest = layout.SHORTEST_PREFIX
     if not layout.is_hex(start) or not shortest <= len(start) <= layout.DIGEST_LENGTH:
         raise StoreError(
-            f"{text!r} is no key: write sha256: and {shortest} to 64 hexadecimal digits"
+            f"{text!r} is not a key: write sha256: and {shortest} to 64 hexadecimal digits"
         )
     found = digests_starting_with(home_dir, start)
     if len(found) > 1:
@@ -138,7 +138,7 @@ def last_key_of_session(home_dir: str, session: str) -> str:
 
 
 def read_sidecar(home_dir: str, key: str) -> dict[str, Any]:
-    """What is known about a blob; empty where the sidecar is lost or damaged."""
+    """Return what is known about a blob; empty where the sidecar is lost or damaged."""
     path = layout.stored_path(home_dir, layout.digest_of_key(key), "json")
     try:
         return json.parse_object(layout.read_store_file(path))
@@ -223,7 +223,7 @@ def put_back_file_from_aside(home_dir: str, moved: str) -> None:
 
 
 def files_moved_aside(home_dir: str, digest: str = "") -> list[str]:
-    """What was moved aside, of one blob or of all."""
+    """Return what was moved aside, of one blob or of all."""
     folder = home_dir + layout.TMP
     names = [name for name in io.list_names(folder) if name.endswith(".gone")]
     return [f"{folder}/{name}" for name in names if name.startswith(digest)]
@@ -266,13 +266,13 @@ def parse_range(text: str, count: int, what: str = "line") -> Span:
     Numbers below 0 count from the end, and `A@C` begins at a character of a line.
 
     Raises:
-        StoreError: it is no range, or begins behind the last line.
+        StoreError: it is not a range, or begins behind the last line.
     """
     dashed = _DASHED.fullmatch(text)
     match = _RANGE.fullmatch(f"{dashed[1]}:{dashed[2]}" if dashed else text)
     start, character, colon, end = match.groups() if match else [None] * 4
     if not start and not end:
-        raise StoreError(f"{text[:40]!r} is no range of {what}s: write A:B, A: or :B")
+        raise StoreError(f"{text[:40]!r} is not a range of {what}s: write A:B, A: or :B")
     first = _line_number_or_default(start, 1, count)
     last = _line_number_or_default(end, count, count) if colon else first
     if first > count:

@@ -80,21 +80,21 @@ def digest_of_key(key: str) -> str:
     """The digits of a complete key; foreign text never becomes part of a path.
 
     Raises:
-        StoreError: it is no key.
+        StoreError: it is not a key.
     """
     digest = key.removeprefix(PREFIX)
     if key == digest or not is_digest(digest):
-        raise StoreError(f"{key!r} is no key: it takes sha256: and 64 hexadecimal digits")
+        raise StoreError(f"{key!r} is not a key: it takes sha256: and 64 hexadecimal digits")
     return digest
 
 
 def is_digest(text: str) -> bool:
-    """Whether a text is 64 lower-case hexadecimal digits."""
+    """Tell whether a text is 64 lower-case hexadecimal digits."""
     return len(text) == DIGEST_LENGTH and is_hex(text)
 
 
 def is_hex(text: str) -> bool:
-    """Whether a text holds lower-case hexadecimal digits only."""
+    """Tell whether a text holds lower-case hexadecimal digits only."""
     return _HEX.issuperset(text)
 
 

@@ -18,7 +18,7 @@ _DESCRIPTION = ("lines", "tool", "source", "exit", "session", "cwd", "created")
 def document(
     home_dir: str, limit: int, session_id: str | None = None, *, pinned: bool = False
 ) -> dict[str, Any]:
-    """What is stored, last used first, under the keys that other programs rely on.
+    """Return what is stored, last used first, under the keys that other programs rely on.
 
     Args:
         home_dir: the data folder.

@@ -84,7 +84,7 @@ def pin(home_dir: str, key: str, level: str = SOFT, reason: str | None = None) -
         OSError: the pin cannot be written.
     """
     if level not in LEVELS:
-        raise StoreError(f"{level!r} is no pin level: use none, soft or hard")
+        raise StoreError(f"{level!r} is not a pin level: use none, soft or hard")
     digest = layout.digest_of_key(key)
     path = layout.stored_path(home_dir, digest, "pin")
     at = layout.store_now_ns(home_dir) // 1_000_000 / 1_000
@@ -188,7 +188,7 @@ def directive_from_slash_text(kind: str, arguments: str) -> Directive:
 
 
 def _directive_from_options(kind: str, options: str) -> Directive:
-    """What the options of a directive say; the level is empty where they name none."""
+    """Return what the options of a directive say; the level is empty where they name none."""
     reason = _REASON.search(options)
     level = _LEVEL.search(_REASON.sub("", options))
     named = level[1].lower() if level else ""

@@ -100,7 +100,7 @@ def forget_key(home_dir: str, key: str) -> bool:
     """Delete a blob and all that is known about it, whatever its pin; False without such a blob.
 
     Raises:
-        StoreError: it is no key.
+        StoreError: it is not a key.
         OSError: it cannot be deleted.
     """
     digest = layout.digest_of_key(key)
@@ -134,7 +134,7 @@ def sessions_in_store(home_dir: str) -> set[str]:
 
 
 def own_and_shared_keys(home_dir: str, session: str, promised: Collection[str] = ()) -> Forgotten:
-    """What a session stored, by the sidecars and the trail; changes nothing.
+    """Return what a session stored, by the sidecars and the trail; changes nothing.
 
     Args:
         home_dir: the data folder.

@@ -99,7 +99,7 @@ class Pass(NamedTuple):
     progress: Callable[[int], None] = lambda _: None  # told the size of each file that is done
 
     def is_time_up(self) -> bool:
-        """Whether the time is up."""
+        """Tell whether the time is up."""
         return time.monotonic() > self.until
 
 
@@ -213,7 +213,7 @@ def _choose_by_size(blobs: Sequence[Blob], excess: int) -> list[Blob]:
 
 
 def _held_bytes_by_reason(blobs: Sequence[Blob], held: Mapping[str, str | None]) -> dict[str, int]:
-    """How much each reason holds."""
+    """Return how much each reason holds."""
     totals: dict[str, int] = {}
     for blob in blobs:
         if reason := held[blob.digest]:
@@ -222,7 +222,7 @@ def _held_bytes_by_reason(blobs: Sequence[Blob], held: Mapping[str, str | None])
 
 
 def _why_held(blob: Blob, holds: Holds, limits: Limits, now_ns: int) -> str | None:
-    """What keeps a blob whatever the limits are, if anything."""
+    """Return what keeps a blob whatever the limits are, if anything."""
     if holds.levels.get(blob.digest) == pins.HARD:
         return pins.HARD
     if blob.digest in holds.references:
@@ -421,7 +421,7 @@ def _digests_with_mentions(digests: Iterable[str], mentions: Iterable[str]) -> s
 
 
 def _load_mentions_by_file(home_dir: str) -> dict[str, Any]:
-    """What earlier searches found, by file; nothing where it is lost or damaged."""
+    """Return what earlier searches found, by file; nothing where it is lost or damaged."""
     try:
         stored = json.loads(layout.read_store_file(home_dir + layout.REFERENCES))
         files = stored["files"] if stored["v"] == FORMAT else {}

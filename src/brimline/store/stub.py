@@ -79,13 +79,13 @@ def build_line(tool: str, subject: str, content_bytes: int, key: str, note: str 
 
 
 def bytes_line_stands_for(text: str) -> int | None:
-    """How many bytes a line stands for; None where the text is none."""
+    """Return how many bytes a line stands for; None where the text is none."""
     told = _LINE.fullmatch(text)
     return int(told[1].replace(",", "")) if told else None
 
 
 def how_to_get_the_rest_text(key: str, program: str = "brimline", *also: str) -> str:
-    """How to get the rest, for the last line of what stands in for content.
+    """Return how to get the rest, for the last line of what stands in for content.
 
     Args:
         key: of the content.

@@ -56,7 +56,7 @@ def keep(home_dir: str, place: Place) -> None:
 
 
 def rows_to_confirm(home_dir: str, place: Place, exclude: Sequence[str]) -> list[tuple[str, str]]:
-    """What the user is asked about, by headings: where it goes, what does now, what will."""
+    """Return what the user is asked about, by headings: where it goes, what does now, what will."""
     held = hits.run_if_memory(home_dir, lambda base: base.execute(_HELD).fetchall(), [])
     names = [f"{os.path.basename(folder) or 'none'} ({number:,})" for folder, number, _ in held]
     more = f" and {len(names) - _SHOWN_PROJECTS:,} more" if names[_SHOWN_PROJECTS:] else ""

@@ -102,7 +102,7 @@ def vector_name(table: Table) -> str:
 
 
 def points_schema(table: Table) -> dict[str, Any]:
-    """What a collection is made of."""
+    """Return what a collection is made of."""
     return {
         "vectors": {vector_name(table): {"size": table.dimensions, "distance": "Cosine"}},
         "sparse_vectors": {name: {"modifier": "idf"} for name in (WORDS, PAIR)},
@@ -146,7 +146,7 @@ def match_condition(field: str, value: str) -> dict[str, Any]:
 
 
 def read_search_answers(answers: Any, query: str, project: str | None) -> list[Other]:
-    """What the server found; points that are not ours, or of another project, are left out.
+    """Return what the server found; points that are not ours, or of another project, are left out.
 
     A teammate's point has the weights that he gave it: what no honest one scores is not believed.
 

@@ -112,7 +112,7 @@ class Server:
         self._client.close()
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
-        """What the server answers: `result` of its JSON, or all of it where it has none.
+        """Return what the server answers: `result` of its JSON, or all of it where it has none.
 
         A node that is silent for its share of the time is not given up: the next one is asked too.
 

@@ -69,7 +69,7 @@ class Queue:
         self._labels: dict[str, str] = {}
 
     def find_waiting(self) -> Waiting:
-        """What is yet to be done, as far as is known here."""
+        """Return what is yet to be done, as far as is known here."""
         return _find_sends_and_deletes(
             self._read_listed_states(),
             self._memory.run_on_database(self._row_id_and_state_by_point),
@@ -175,7 +175,7 @@ class Queue:
         )
 
     def project_label(self, folder: str) -> str:
-        """What a project is called there; of a folder that is gone, what it was called."""
+        """Return what a project is called there; of a folder that is gone, what it was called."""
         if folder not in self._labels:
             known = self._rows_of_query("SELECT value FROM facts WHERE name = ?", f"label:{folder}")
             self._labels[folder] = points.project_label(folder, known[0][0] if known else "")

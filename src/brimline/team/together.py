@@ -23,7 +23,7 @@ _LATE_S, _STATUS_S = 2.0, 3.0
 
 
 def is_server_named(home_dir: str) -> bool:
-    """Whether the user may have named a server: nothing is loaded to find out."""
+    """Tell whether the user may have named a server: nothing is loaded to find out."""
     try:
         return b"qdrant+" in io.read_file(paths.user_config(home_dir))
     except OSError:
@@ -46,7 +46,7 @@ def named_place(home_dir: str, project_dir: str) -> Place | None:
 
 
 def open_queue(home_dir: str, project_dir: str) -> Queue | None:
-    """What waits for the team's server; None where the user has named none.
+    """Return what waits for the team's server; None where the user has named none.
 
     Raises:
         TeamError: `memory.url` is wrong or not confirmed, or a package is missing.
@@ -82,7 +82,7 @@ def search_both(
 def document(
     home_dir: str, project_dir: str, query: str, limit: int, within: Project | None
 ) -> dict[str, Any]:
-    """What a search finds, here and on the team's server, for those who show it.
+    """Return what a search finds, here and on the team's server, for those who show it.
 
     Raises:
         StoreError: the search here cannot be used.
@@ -110,7 +110,7 @@ class _Question:
         self._thread.start()
 
     def answer(self) -> list[Other]:
-        """What was found there; nothing where it takes too long."""
+        """Return what was found there; nothing where it takes too long."""
         self._thread.join(max(0.0, self._until - time.monotonic()))
         found = self._found
         if isinstance(found, list):
