@@ -68,7 +68,9 @@ def test_a_data_folder_that_may_be_somebody_elses_is_refused(
     assert isinstance(done.exception, BrimlineError)
     assert str(data) in str(done.exception)
     assert list(data.iterdir()) == []
-    assert CliRunner().invoke(program, ["doctor"]).exit_code == 1
+    told = CliRunner().invoke(program, ["doctor"])
+    assert told.exit_code == 1
+    assert "no command uses it" in " ".join(told.stdout.split())
     Path(paths.client_config_dir()).mkdir()
     pinned.write_down()
     assert CliRunner().invoke(program, ["store", "list"]).exit_code == 0

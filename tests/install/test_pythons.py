@@ -79,7 +79,11 @@ def test_the_command_starts_as_this_process_does(
     assert REAL_PROGRAM(f"{paths.client_config_dir()}/brimline").home is None
     # What is installed for the user alone, an isolated interpreter would not find.
     monkeypatch.setattr("site.getusersitepackages", lambda: "/")
-    assert REAL_PROGRAM(str(tmp_path)).options[0] == "-P"
+    told = REAL_PROGRAM(str(tmp_path)).options
+    start = [found.interpreter, *told, "--version"]
+    done = subprocess.run(start, cwd=tmp_path, capture_output=True, check=True)
+    assert told[0] == "-I"
+    assert done.stdout.startswith(b"brimline")
 
 
 def test_a_line_is_offered_only_where_the_client_can_check_it() -> None:

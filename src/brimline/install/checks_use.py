@@ -8,7 +8,7 @@ import stat
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from brimline import clock, output, rooms
+from brimline import clock, output, pinned, rooms
 from brimline.errors import SessionError, StoreError, reason
 from brimline.fast import io, paths, policy
 from brimline.gauge.reading import Reading, measure_session
@@ -38,6 +38,9 @@ _FEW_CLEANUP_DAYS = 7
 
 
 def _check_data_folder(home_dir: str, _project_dir: str) -> list[Said]:
+    problem = pinned.why_not_to_be_used(home_dir)
+    if problem:
+        return [("data-foreign", {"problem": problem})]
     is_new = not os.path.lexists(home_dir)
     said = {"home": home_dir, "quoted": shlex.quote(home_dir)}
     probe = f"{_nearest_existing_path(home_dir)}/errors.jsonl.{os.getpid()}.0.tmp"

@@ -164,10 +164,10 @@ def program_of_this_process(home_dir: str) -> Program:
         installed = str(metadata.distribution("brimline").locate_file(""))
     except metadata.PackageNotFoundError:
         installed = ""
-    # `-I` would ignore what is installed for this user only.
-    option = "-P" if installed.startswith(site.getusersitepackages()) else "-I"
-    started = os.path.abspath(sys.executable)
-    return Program(started, (option, "-m", "brimline"), home)
+    # Isolated, the interpreter does not look where things are installed for this user only.
+    is_users = installed.startswith(site.getusersitepackages())
+    words = ("-I", paths.PACKAGE_DIR) if is_users else ("-I", "-m", "brimline")
+    return Program(os.path.abspath(sys.executable), words, home)
 
 
 def _usual_data_dir() -> str:
