@@ -15,6 +15,7 @@ import pytest
 
 from brimline.fast import paths
 from brimline.fast.paths import PACKAGE_DIR
+from brimline.hooks import entry as hook_entry
 from brimline.install import doctor
 from brimline.settings import clientsettings, config
 from brimline.state import logs
@@ -240,6 +241,34 @@ def test_the_server_is_checked(client: Home) -> None:
 
 
 # --- its use -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("file", "document"),
+    [
+        (".mcp.json", {"mcpServers": {"brimline": {}}}),
+        ("../.mcp.json", {"mcpServers": {"brimline": {}}}),
+        (".claude/settings.json", {"extraKnownMarketplaces": {"brimline": {}}}),
+        (".mcp.json", {"mcpServers": {"other": {}}}),
+        (".mcp.json", []),
+    ],
+)
+def test_who_takes_our_name_is_told(installed: Home, file: str, document: Any) -> None:
+    """By `doctor`, and at the start of a session; and so are rules that go by the name."""
+    path = Path(installed.project, file)
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(document))
+    is_namesake = "brimline" in str(document)
+    told = installed.run("doctor").out
+
+    begun = {"session_id": "s", "cwd": installed.project, "source": "startup"}
+    raw = json.dumps({"hook_event_name": "SessionStart"} | begun).encode()
+    answer = hook_entry.respond("SessionStart", raw, installed.data).decode()
+    assert ("something else named `brimline`" in " ".join(told.split())) is is_namesake
+    assert ("something else named `brimline`" in answer) is is_namesake
+    assert "a permission rule allows" not in told
+    installed.edit(permissions={"allow": ["mcp__brimline__recall"]})
+    assert "a permission rule allows" in installed.run("doctor").out
 
 
 def test_the_data_folder_is_checked(installed: Home) -> None:

@@ -50,6 +50,7 @@ EVENTS = {
         {
             **dict.fromkeys(("state", "guard", "rules", "carry", "memory"), ""),
             "offload": "startup|clear",
+            "store": "startup|resume|fork",
             "cost": "resume|fork",
         },
         "fresh settings, the card after a compaction, the user's reminder; then housekeeping",

@@ -214,3 +214,12 @@ def _check_mcp_registration(home_dir: str, project_dir: str) -> Iterator[Said]:
         yield "server", {"python": found["command"]}
     elif wanted:
         yield "server-missing", fix
+    own = clientsettings.client_state_part("projects").get(project_dir)
+    local = own.get("mcpServers") if isinstance(own, dict) else None
+    is_local = isinstance(local, dict) and clientsettings.SERVER in local
+    here = ["`claude mcp add` for this folder"] if is_local else []
+    for path in [*clientsettings.namesakes(project_dir), *here]:
+        yield "namesake", {"path": path}
+    for rule in clientsettings.texts_listed_in_settings(project_dir, "permissions", "allow"):
+        if entries.is_our_rule(rule) or clientsettings.is_rule_about_recall(rule):
+            yield "rule-by-name", {"rule": rule}

@@ -167,6 +167,21 @@ def is_recall_allowed(project_dir: str) -> bool:
     return may and not any(map(is_rule_about_recall, held["ask"] + held["deny"]))
 
 
+def namesakes(project_dir: str) -> list[str]:
+    """Files of a project, or above it, that put something in the place of what is ours by name.
+
+    The client prefers a project's MCP server to the user's, and its marketplace once the folder is
+    trusted.
+    """
+    places = [Path(project_dir), *Path(project_dir).parents]
+    keys = [(f"{place}/.mcp.json", "mcpServers") for place in places]
+    files = path_by_scope(project_dir)
+    keys += [(files[scope], "extraKnownMarketplaces") for scope in ("project", "local")]
+    others = [(path, key) for path, key in keys if path != files["user"]]
+    held = [(path, read_settings(path).get(key)) for path, key in others]
+    return [path for path, named in held if isinstance(named, dict) and SERVER in named]
+
+
 def lets_recall_pass(settings: dict[str, Any]) -> bool:
     """Tell whether hooks in settings are called before a recall, as ours are to let it pass."""
     hooks = settings.get("hooks")

@@ -1,14 +1,30 @@
-"""The store's face to the hooks: lets our own recall pass, and housekeeping.
+"""The store's face to the hooks: lets our own recall pass, tells of namesakes, and housekeeping.
 
 Fast path: imports nothing.
 """
 
 from __future__ import annotations
 
+NAMESAKE = "{} puts something else named `brimline` in the place of brimline's own."
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from brimline.decision import Decision
     from brimline.hooks.turn import Turn
+
+
+def session_start(turn: Turn) -> Decision | None:
+    """Say so where something of a project stands in the place of our server or our mod."""
+    from brimline.settings import clientsettings
+
+    found = clientsettings.namesakes(turn.event.cwd or turn.project)
+    if not found:
+        return None
+    from brimline.decision import Decision
+    from brimline.foreign import flatten
+
+    note = NAMESAKE.format(flatten(found[0]))
+    return Decision(person_notes=(f"brimline: {note}",), model_notes=(f"[brimline] {note}",))
 
 
 def pre_tool_use(turn: Turn) -> Decision | None:
