@@ -29,9 +29,8 @@ def session(project_dir: str) -> SessionBuilder:
 @pytest.mark.parametrize(
     ("option", "own", "others"),
     [
-        ("--cache", "sessions", ("injections", "session_count")),
-        ("--injections", "injections", ("session_count", "compaction_count")),
-        ("--compactions", "compactions", ("injections",)),
+        ("--cache", "sessions", ("session_count", "compaction_count")),
+        ("--compactions", "compactions", ("turns",)),
     ],
 )
 def test_each_page_has_its_own_document(

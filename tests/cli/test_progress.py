@@ -74,7 +74,6 @@ def recorded(project_dir: str) -> str:
         "status --composition",
         "history",
         "history --cache",
-        "history --injections",
         "cost",
     ],
 )

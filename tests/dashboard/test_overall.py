@@ -115,7 +115,7 @@ def period(
         ({"cached": 85}, {"cached": 84}, "brimline history --cache"),
         ({"compacting": 0.05}, {"compacting": 0.06}, "brimline session purge 22222222 --dry-run"),
         ({"read": 40}, {"read": 41}, "brimline session inspect 22222222"),
-        ({"read": 40, "hooks": 15}, {"read": 40, "hooks": 16}, "brimline history --injections"),
+        ({"read": 40, "hooks": 15}, {"read": 40, "hooks": 16}, "brimline dashboard"),
     ],
     ids=["cache", "compactions", "tools", "injections"],
 )

@@ -298,23 +298,6 @@ def test_rows_that_share_a_line_are_counted_each_by_its_own_bytes() -> None:
     assert LARGEST == 10
 
 
-def test_what_the_last_request_was_the_first_to_carry_is_injected_too(
-    session: SessionBuilder,
-) -> None:
-    """By whose it is, with how often it came."""
-    for number in range(2):
-        session.prompt()
-        attachment = {"type": "hook_additional_context", "content": "x" * 300, "hookName": "Stop"}
-        session.row("attachment", attachment=attachment)
-        session.reply(20_000 + 1_000 * number)
-
-    found = inspecting.tally_injections(session.path)
-
-    assert {(one.name, one.ours): times for one, times in found.times.items()} == {
-        ("Stop", False): 2
-    }
-
-
 @pytest.fixture
 def path(world: Path) -> Path:
     """A session of forty rows."""

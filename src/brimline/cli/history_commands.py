@@ -8,7 +8,6 @@ from brimline import output
 from brimline.cost import aftermath
 from brimline.fast import paths
 from brimline.offload import savings
-from brimline.session import injected
 from brimline.settings import config
 from brimline.state import cache_history, lookback
 from brimline.state.history import update_changed_sessions
@@ -17,33 +16,23 @@ from brimline.state.history import update_changed_sessions
 @output.command("history")
 @output.session_option
 @click.option("--compactions", is_flag=True, help="Only compactions, each on a line.")
-@click.option("--injections", is_flag=True, help="Only what hooks and the client injected.")
 @click.option("--cache", is_flag=True, help="Only the prompt cache: what broke its prefix.")
-def history(
-    session_id: str | None, compactions: bool, injections: bool, cache: bool, as_json: bool
-) -> None:
+def history(session_id: str | None, compactions: bool, cache: bool, as_json: bool) -> None:
     """Show sessions with turns, growth and compactions, sizes of summaries, what was kept out.
 
-    Figures come from what hooks recorded; compactions also from the client's transcripts. With
-    --injections: what hooks, rules and lists took beside the conversation, by session or in the
-    last 20.
+    Figures come from what hooks recorded; compactions also from the client's transcripts.
 
     \b
     Example:
       brimline history
       brimline history --session 1f0c2d3e
-      brimline history --injections
       brimline history --compactions --json
     """
-    if injections or cache:
+    if cache:
         files = cache_history.transcripts_to_read(session_id)
         with output.Progress("Reading", output.total_file_bytes(files)) as bar:
-            if cache:
-                document = cache_history.document(paths.data_dir(), files, bar.advance)
-                text = cache_history.text(document, in_full=session_id is not None)
-            else:
-                document = injected.document(files, bar.advance)
-                text = injected.text(document)
+            document = cache_history.document(paths.data_dir(), files, bar.advance)
+        text = cache_history.text(document, in_full=session_id is not None)
         output.answer(document, text, as_json=as_json)
         return
     home_dir, files = paths.data_dir(), lookback.transcripts_of_one_or_all(session_id)

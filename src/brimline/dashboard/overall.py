@@ -155,7 +155,7 @@ def _advise_on_injections(period: Period) -> Advice | None:
     if share <= _MUCH_INJECTED:
         return None
     text = f"Hooks and the client added {share:.0%} of what came in."
-    return Advice(share, text, "brimline history --injections")
+    return Advice(share, text, "brimline dashboard")
 
 
 _ADVISERS = (_advise_on_cache, _advise_on_compactions, _advise_on_tools, _advise_on_injections)

@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from brimline.gauge.composition import Composition, Injections
+from brimline.gauge.composition import Composition
 from brimline.gauge.context import Context, ContextReader
 from brimline.session.faults import Finder, Findings
 from brimline.session.survey import row_bytes
@@ -80,20 +80,6 @@ def inspect(path: str, progress: Progress = None) -> Inspection:
     """
     found = inspect_given_lines(read.lines_of_file(path, progress))
     found.session_id = found.session_id or find.session_id_of(path)
-    return found
-
-
-def tally_injections(path: str, progress: Progress = None) -> Injections:
-    """Return what hooks and the client put into a session beside the conversation.
-
-    Raises:
-        OSError: it cannot be read.
-    """
-    found = Injections()
-    reader = ContextReader(lambda _, shares, __: found.add_new_injections_to_counts(shares))
-    for each in Session().rows_of(path, progress):
-        reader.read_row(each)
-    reader.close()
     return found
 
 
