@@ -165,9 +165,11 @@ def test_the_service_is_read_from_what_the_client_reads(
     words: list[str], start: Path, world: Path, upstream: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A key must not go to a service that a project names where its settings are not used."""
-    monkeypatch.chdir(world)
+    monkeypatch.chdir(world / "project")
     write_settings(world, {"ANTHROPIC_BASE_URL": f"{upstream.url}/user"})
-    write_settings(world, {"ANTHROPIC_BASE_URL": f"{upstream.url}/project"}, f"{world}/.claude")
+    write_settings(
+        world, {"ANTHROPIC_BASE_URL": f"{upstream.url}/project"}, f"{world}/project/.claude"
+    )
     with waiting(monkeypatch, "--", *words):
         assert ask(start, b"{}")[0].status == 200
 
@@ -179,10 +181,11 @@ def test_a_project_names_the_service_only_where_it_is_trusted(
     trusted: bool, start: Path, world: Path, upstream: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else the user's key would go there before the client has asked; the person is told."""
-    monkeypatch.chdir(world)
+    project = world / "project"
+    monkeypatch.chdir(project)
     write_settings(world, {"ANTHROPIC_BASE_URL": f"{upstream.url}/user"})
-    write_settings(world, {"ANTHROPIC_BASE_URL": f"{upstream.url}/project"}, f"{world}/.claude")
-    projects = {str(world): {"hasTrustDialogAccepted": trusted}}
+    write_settings(world, {"ANTHROPIC_BASE_URL": f"{upstream.url}/project"}, f"{project}/.claude")
+    projects = {str(project): {"hasTrustDialogAccepted": trusted}}
     notes = Path(paths.client_config_dir())
     notes = notes if os.environ.get("CLAUDE_CONFIG_DIR") else notes.parent
     (notes / ".claude.json").write_text(json.dumps({"projects": projects}))
