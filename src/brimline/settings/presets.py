@@ -69,12 +69,7 @@ def apply_preset_environment(
 ) -> None:
     """Let the variables of a preset's source change settings; malformed ones change nothing."""
     for entry in preset["environment"]:
-        text = (read(entry["variable"]) or "").strip()
-        words = entry.get("words")
-        if words is None:
-            found = io.parse_positive_number(text)
-        else:
-            found = words.get(text.lower(), entry.get("otherwise")) if text else None
+        found = io.parse_positive_number((read(entry["variable"]) or "").strip())
         if found is not None:
             values[entry["setting"]] = found
 
