@@ -161,8 +161,8 @@ def test_whoever_watches_is_told_of_each_request_once(session: SessionBuilder) -
     """With what it was the first to carry, and what all of the context consists of."""
     seen: list[tuple[int, list[str], int]] = []
     reader = ContextReader(
-        lambda usage, shares, parts: seen.append(
-            (usage.prompt_tokens, [share.kind for share in shares], parts.total())
+        lambda request, shares, parts: seen.append(
+            (request.tokens, [share.kind for share in shares], parts.total())
         )
     )
     session.prompt("one")

@@ -72,10 +72,10 @@ def test_what_is_in_the_context_are_the_copies(told: Told, is_rebuilt: bool) -> 
     """Calls, replies and lines behind the boundary; nothing of what stands before it."""
     session = told(is_rebuilt)
     held: Counter[str] = Counter()
-    for entry in filter(None, (row.entry for row in Session().rows_of(session.path))):
-        if entry.is_boundary:
+    for row in Session().rows_of(session.path):
+        if row.is_boundary:
             held.clear()
-        for piece in entry.pieces:
+        for piece in row.entry.pieces:
             held[piece.kind] += piece.characters
     assert held["tool_result"] < len(BULK) / 4
     assert held["tool_input"] > 0

@@ -34,8 +34,7 @@ def attached(kind: str, **fields: Any) -> dict[str, Any]:
 
 def found(row: Any) -> list[Piece]:
     """The pieces of a row."""
-    entry = entry_of_row(row)
-    return list(entry.pieces) if entry else []
+    return list(entry_of_row(row).pieces)
 
 
 def kinds(row: Any) -> list[tuple[str, int]]:
@@ -47,7 +46,6 @@ def kinds(row: Any) -> list[tuple[str, int]]:
 def test_the_users_words_are_told_from_the_clients_in_their_name(text: str, kind: str) -> None:
     """Command output, notifications and reminders are the client's, as text and as block."""
     meta = entry_of_row(user(text, isMeta=True))
-    assert meta is not None
     assert (meta.prompt, [piece.kind for piece in meta.pieces]) == (None, ["client"])
     assert kinds(user(text)) == [(kind, len(text))]
     assert kinds(user([{"type": "text", "text": text}])) == [(kind, len(text))]
@@ -56,10 +54,7 @@ def test_the_users_words_are_told_from_the_clients_in_their_name(text: str, kind
 @pytest.mark.parametrize(("content", "prompt"), CASES["prompts"])
 def test_a_prompt_is_what_the_user_typed(content: Any, prompt: str | None) -> None:
     """Slash commands read as they were typed; results and the client's words are no prompts."""
-    entry = entry_of_row(user(content))
-
-    assert entry is not None
-    assert entry.prompt == prompt
+    assert entry_of_row(user(content)).prompt == prompt
 
 
 def test_a_call_names_its_tool_its_file_and_its_lines() -> None:
@@ -137,11 +132,7 @@ def test_a_summary_counts_although_it_is_only_shown_in_the_transcript() -> None:
     """The client hides it from the screen, not from the model."""
     row = user("Summary.", isCompactSummary=True, isVisibleInTranscriptOnly=True)
 
-    entry = entry_of_row(row)
-
-    assert entry is not None
-    assert (entry.is_boundary, entry.is_summary) == (True, True)
-    assert entry.pieces == (Piece("summary", 8),)
+    assert found(row) == [Piece("summary", 8)]
 
 
 @pytest.mark.parametrize(
@@ -210,39 +201,31 @@ def test_a_result_of_ours_is_known_wherever_our_mark_stands() -> None:
     assert [piece.ours for piece in found(said)] == [False]
 
 
-def test_an_entry_tells_usage_prompt_and_boundary() -> None:
-    """Each of its own row; a reply that measures nothing still adds its pieces."""
-    message = {"id": "m", "content": [], "usage": {"input_tokens": 5}, "stop_reason": "end_turn"}
-    measured = entry_of_row({"type": "assistant", "message": message})
-    open_reply = entry_of_row({"type": "assistant", "message": message | {"stop_reason": None}})
-    said, boundary = (
-        entry_of_row(user("hello")),
-        entry_of_row({"type": "system", "subtype": "compact_boundary"}),
+def test_a_row_tells_its_request_its_prompt_and_whether_a_compaction_begins() -> None:
+    """Each of its own row; the last row of a reply says whether its figures are final."""
+    message = {"id": "m", "content": [], "usage": {"input_tokens": 5}}
+    session = Session()
+    reply, end = (
+        session.read_row({"type": "assistant", "message": message | {"stop_reason": reason}})
+        for reason in (None, "end_turn")
     )
+    said = session.read_row(user("hello"))
+    boundary = session.read_row({"type": "system", "subtype": "compact_boundary"})
+    summary = session.read_row(user("so far", isCompactSummary=True))
 
-    assert measured is not None
-    assert measured.usage is not None
-    assert open_reply is not None
-    assert said is not None
-    assert (measured.usage.prompt_tokens, measured.is_final, open_reply.is_final) == (
-        5,
-        True,
-        False,
-    )
-    assert (measured.pieces, measured.prompt, measured.is_boundary) == ((), None, False)
-    assert (said.prompt, said.usage, said.is_boundary) == ("hello", None, False)
-    assert boundary == pieces.Entry(is_boundary=True)
-    assert entry_of_row({"type": "system"}) is None
+    assert reply.request is end.request is session.requests[0]
+    assert (session.requests[0].tokens, session.requests[0].is_final) == (5, True)
+    assert (said.entry.prompt, said.request, said.is_boundary) == ("hello", None, False)
+    assert (boundary.is_new_compaction, summary.is_new_compaction) == (True, False)
+    assert (boundary.entry, summary.entry.pieces) == (pieces.Entry(), (Piece("summary", 6),))
 
 
 @pytest.mark.parametrize(("before", "is_found"), [(1_968, True), (1_969, False)])
 def test_a_command_is_looked_for_within_2000_characters(before: int, is_found: bool) -> None:
     """Beyond them a text is what it says."""
     text = "x" * before + "<command-name>/go</command-name>"
-    entry = entry_of_row(user(text))
 
-    assert entry is not None
-    assert entry.prompt == ("/go" if is_found else text)
+    assert entry_of_row(user(text)).prompt == ("/go" if is_found else text)
 
 
 @pytest.mark.parametrize(("fields", "count"), [({"madeBy": "other"}, 1), ({}, 0)])
@@ -253,6 +236,6 @@ def test_a_reply_that_a_mod_rebuilt_is_said_though_no_model_wrote_it(
     message = {"id": "m", "model": "<synthetic>", "content": [{"type": "text", "text": "abc"}]}
     entry = Session().read_row({"type": "assistant", "message": message} | fields).entry
 
-    assert (entry.pieces if entry else ()) == (Piece("assistant", 3),) * count
+    assert entry.pieces == (Piece("assistant", 3),) * count
     part = {"type": "tool_result", "content": [{"type": "tool_reference"}]}
     assert kinds(user([part])) == [("tool_result", 2_200)]

@@ -108,12 +108,12 @@ def test_what_is_in_the_context_is_what_was_sent(recordings: Path, name: str) ->
     last = sent(recordings, name)["last"]
     held: Counter[str] = Counter()
     carried: Counter[str] = Counter()
-    for entry in filter(None, (each.entry for each in Session().rows_of(path))):
-        if entry.is_boundary:
+    for each in Session().rows_of(path):
+        if each.is_boundary:
             held.clear()
-        if entry.usage:
+        if each.request:
             carried = held.copy()
-        for piece in entry.pieces:
+        for piece in each.entry.pieces:
             held[piece.kind] += piece.characters
     composed = inspect.inspect(path).context.composed
 

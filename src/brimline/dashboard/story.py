@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from brimline.gauge.reading import Reading
     from brimline.transcript.caching import Break
     from brimline.transcript.compactions import Recorded
-    from brimline.transcript.row import Spent, Usage
+    from brimline.transcript.row import Spent
     from brimline.transcript.session import Request, Row
 
 EVENTS = frozenset(table.EVENTS)
@@ -224,8 +224,9 @@ def read_story_for_index(
     if story.broken_lines and not rows:
         raise SessionError(f"{path} is not a session's transcript")
     state = SessionState(home_dir, story.kept_as)
-    if not state.names and reader.recorded:
-        state = SessionState(home_dir, reader.recorded)  # a subagent's file has its own name
+    told = [one.usage.session_id for one in reader.session.requests if one.usage.session_id]
+    if not state.names and told:
+        state = SessionState(home_dir, told[-1])  # a subagent's file has its own name
     name = story.kept_as = state.session_id
     story.figures = history.read_session(home_dir, name, [path], lines).figures
     story.saved = savings.saved_in_one_session(home_dir, name)
@@ -250,54 +251,46 @@ class _Reader:
 
     def __init__(self, path: str) -> None:
         self.story = Story(path, find.session_id_of(path), find.session_id_of(path))
-        self.session, self.context = Session(), ContextReader(self._finish_open_moment)
-        self.open: Moment | None = None
+        self.session, self.context = Session(), ContextReader(self._add_moment)
+        self.tail: Tail | None = None
         self.history: list[int] = []
-        self.recorded = ""
 
     def read_row(self, value: dict[str, Any], offset: int) -> None:
         """Add the next row to the story."""
         story = self.story
         story.project = story.project or row.cwd_of(value)
         story.title = row.title_of(value) or story.title
-        if lost := row.describe_dropped_thinking(value):
-            number = len(story.moments) + bool(self.open)
-            story.lost_thinking.append(f"after request {number:,}: {lost}")
         found = self.session.read_row(value, offset)
-        entry = self.context.read_row(found)
-        if entry:
-            story.turns = self.context.turns
-            if entry.prompt and not entry.prompt.startswith("/"):
-                story.title = story.title or entry.prompt[:_SUBJECT_CHARACTERS]
-            if entry.is_boundary:
-                self.history = []
+        if lost := row.describe_dropped_thinking(value):
+            story.lost_thinking.append(f"after request {len(self.session.requests):,}: {lost}")
+        prompt = self.context.read_row(found).prompt
+        if prompt and not prompt.startswith("/"):
+            story.title = story.title or prompt[:_SUBJECT_CHARACTERS]
+        if found.is_new_compaction:
+            self.history = []
         if found.request:
-            self._open_or_extend_moment(found, found.request)
-        elif self.open:
-            self.open.last.result_characters += row.characters_model_is_sent(value)
+            self._begin_or_extend_tail(found, found.request)
+        elif self.tail:
+            self.tail.result_characters += row.characters_model_is_sent(value)
 
-    def _open_or_extend_moment(self, found: Row, request: Request) -> None:
-        usage = request.usage
-        self.recorded = usage.session_id or self.recorded
-        if self.open is None:
-            number, segment = request.number, request.segment
-            self.open = Moment(number, request.at, segment, request.spent, Tail())
+    def _begin_or_extend_tail(self, found: Row, request: Request) -> None:
+        """What a hook would have read at the end of the file by then."""
+        if self.tail is None:
+            self.tail = Tail()
             self.history.append(0)
-            self.story.models[usage.model or "unknown"] += 1
         self.history[-1] = request.tokens
-        now, last = self.open, self.open.last
-        now.spent, now.is_final = request.spent, now.is_final or row.has_final_usage(found.value)
-        last.usage, last.offset = usage, found.offset
-        last.reply_characters += row.characters_model_is_sent(found.value)
-        last.output_tokens = max(last.output_tokens, usage.output_tokens)
-        last.history = self.history[-HISTORY_REQUESTS:][::-1]
+        tail, usage = self.tail, request.usage
+        tail.usage, tail.offset = usage, found.offset
+        tail.reply_characters += row.characters_model_is_sent(found.value)
+        tail.output_tokens = max(tail.output_tokens, usage.output_tokens)
+        tail.history = self.history[-HISTORY_REQUESTS:][::-1]
 
-    def _finish_open_moment(self, usage: Usage, shares: list[Share], parts: Counter[str]) -> None:
-        now, story = self.open, self.story
-        if now is None:
-            return
-        self.open = None
-        now.tokens, now.parts = usage.prompt_tokens, dict(parts)
+    def _add_moment(self, request: Request, shares: list[Share], parts: Counter[str]) -> None:
+        story, last = self.story, self.tail or Tail()
+        self.tail = None
+        now = Moment(request.number, request.at, request.segment, request.spent, last)
+        now.tokens, now.is_final, now.parts = request.tokens, request.is_final, dict(parts)
+        story.models[request.model or "unknown"] += 1
         story.injections.add_new_injections_to_counts(shares)
         for piece, kind, tokens, offset in shares:
             call = self.session.calls.get(piece.call_id, _UNKNOWN_CALL)
@@ -311,13 +304,11 @@ class _Reader:
     def close(self, edits: dict[float, str]) -> Story:
         """What was found; `edits` tells when a gateway edited what had been sent, and why."""
         story = self.story
-        story.composed = self.context.close().composed
+        story.composed, story.turns = self.context.close().composed, self.context.turns
         story.compactions = self.session.compactions
         story.cache = caching.caching_of(self.session.requests, edits)
-        by_time = {moment.at: moment for moment in story.moments}
         for cache_break in story.cache.breaks:
-            if cache_break.at in by_time:
-                by_time[cache_break.at].broke = cache_break
+            story.moments[cache_break.request - 1].broke = cache_break
         return story
 
 

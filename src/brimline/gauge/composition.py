@@ -18,11 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from brimline.transcript.pieces import Entry
-    from brimline.transcript.row import Usage
-    from brimline.transcript.session import Row
+    from brimline.transcript.session import Request, Row
 
-    # Told of each request: its usage, what it was the first to carry, and the whole context.
-    Watch = Callable[[Usage, "list[Share]", Counter[str]], None]
+    # Told of each request: what it was the first to carry, and the whole context.
+    Watch = Callable[[Request, "list[Share]", Counter[str]], None]
 
 FLOOR, UNEXPLAINED = "floor", "unexplained"
 SYSTEM = "system prompt and tools"
@@ -102,8 +101,7 @@ def composition_of(rows: Iterable[Row]) -> Composition:
     """Account for a session, given from its first row to its last."""
     ledger = Ledger()
     for row in rows:
-        if entry := row.entry:
-            ledger.add_entry(entry)
+        ledger.add_row(row, row.entry)
     return ledger.close()
 
 
@@ -217,12 +215,11 @@ class Injections:
 
 
 @dataclass(slots=True)
-class _Request:
-    usage: Usage
+class _Carried:
+    request: Request
     turn: Turn
     pieces: list[tuple[Piece, Turn, int]]
     """What it was the first to carry, each with the turn that added it and its row's place."""
-    output_tokens: int | None = None
 
 
 class Ledger:
@@ -232,8 +229,8 @@ class Ledger:
         self.watch = watch
         self.turns = [Turn(0, "")]
         self.waiting: list[tuple[Piece, Turn, int]] = []
-        self.request: _Request | None = None
-        self.before: _Request | None = None
+        self.last: _Carried | None = None
+        self.before: _Carried | None = None
         self.shares: list[Share] = []
         self.parts: Counter[str] = Counter()
         # What a first request took besides the texts; a compaction leaves it as it is.
@@ -241,21 +238,26 @@ class Ledger:
         # What texts took when requests measured them, and what their lengths had told.
         self.measured_tokens = self.estimated_tokens = 0.0
 
-    def add_entry(self, entry: Entry) -> None:
-        if entry.is_boundary:
+    def add_row(self, row: Row, entry: Entry) -> None:
+        """Account for a row and what it adds."""
+        if row.is_new_compaction:
             self._start_over_at_compaction()
         if entry.prompt is not None:
             self._open_turn(entry.prompt)
-        if entry.usage:
-            self._note_request(entry.usage, is_final=entry.is_final)
+        if row.request and not (self.last and row.request is self.last.request):
+            self._note_request(row.request)
+        self.add_pieces(entry.pieces, row.offset)
+
+    def add_pieces(self, pieces: Iterable[Piece], offset: int) -> None:
+        """Let the next request carry these, of a row at that place."""
         turn = self.turns[-1]
-        self.waiting += [(piece, turn, entry.offset) for piece in entry.pieces]
+        self.waiting += [(piece, turn, offset) for piece in pieces]
 
     def close(self) -> Composition:
         self._share_out_tokens_of_request()
         found = Composition(parts=self.parts, turns=[turn for turn in self.turns if turn.requests])
-        if self.request:
-            found.occupancy_tokens = self.request.usage.prompt_tokens
+        if self.last:
+            found.occupancy_tokens = self.last.request.tokens
         _add_share_tokens_by_source(found, self.shares)
         return found
 
@@ -266,7 +268,7 @@ class Ledger:
 
     def ids_of_calls_with_results(self, *, ours: bool) -> frozenset[str]:
         """The calls with results in the latest request: lines of ours by now, or whole."""
-        new = self.request.pieces if self.request else []
+        new = self.last.pieces if self.last else []
         held = [*(share.piece for share in self.shares), *(piece for piece, _, _ in new)]
         return frozenset(
             piece.call_id for piece in held if piece.kind == "tool_result" and piece.ours == ours
@@ -275,7 +277,7 @@ class Ledger:
     def _start_over_at_compaction(self) -> None:
         """Start over; the turn under way goes on in a second entry."""
         self._share_out_tokens_of_request()
-        self.request = self.before = None
+        self.last = self.before = None
         self.waiting, self.shares, self.parts = [], [], Counter()
         last = self.turns[-1]
         for turn in self.turns:
@@ -291,49 +293,43 @@ class Ledger:
         turn.number = 1 + (self.turns[-2].number if len(self.turns) > 1 else 0)
         turn.prompt = prompt[:_PROMPT_CHARACTERS]
 
-    def _note_request(self, usage: Usage, *, is_final: bool) -> None:
-        """Note a request, or a further row of the same one: the last row has the full figures."""
-        request = self.request
-        known = usage.message_id is not None
-        if request is None or not known or usage.message_id != request.usage.message_id:
-            self._share_out_tokens_of_request()
-            self.before = request
-            self.request = request = _Request(usage, self.turns[-1], self.waiting)
-            self.waiting = []
-            request.turn.requests += 1
-        request.usage = usage
-        if is_final:
-            request.output_tokens = usage.output_tokens
+    def _note_request(self, request: Request) -> None:
+        self._share_out_tokens_of_request()
+        self.before = self.last
+        self.last = _Carried(request, self.turns[-1], self.waiting)
+        self.waiting = []
+        self.last.turn.requests += 1
 
     def _share_out_tokens_of_request(self) -> None:
         """Share out what the latest request measured, now that its figures are complete."""
-        request, before = self.request, self.before
-        if request is None:
+        last, before = self.last, self.before
+        if last is None:
             return
-        pieces = [piece for piece, _, _ in request.pieces]
-        occupancy, model = request.usage.prompt_tokens, request.usage.model
+        pieces = [piece for piece, _, _ in last.pieces]
+        occupancy, model = last.request.tokens, last.request.usage.model
         if before is None:
             growth, rest = occupancy, FLOOR
             shares = first_request_estimates(occupancy, pieces, model)
         else:
-            growth, rest = occupancy - before.usage.prompt_tokens, UNEXPLAINED
-            shares = growth_shares(growth, pieces, model, before.output_tokens)
+            growth, rest = occupancy - before.request.tokens, UNEXPLAINED
+            output = before.request.usage.output_tokens if before.request.is_final else None
+            shares = growth_shares(growth, pieces, model, output)
             self.measured_tokens += sum(shares)
             self.estimated_tokens += sum(estimate_piece_tokens(piece, model) for piece in pieces)
         left = growth - sum(shares)
         if before is None:
             self.floor_tokens = left
-        if left < 0 and request.turn.requests == 1:
-            left += self._take_shortfall_from_thinking(request.turn, -left)
+        if left < 0 and last.turn.requests == 1:
+            left += self._take_shortfall_from_thinking(last.turn, -left)
         carried = []
-        for (piece, turn, offset), tokens in zip(request.pieces, shares, strict=True):
+        for (piece, turn, offset), tokens in zip(last.pieces, shares, strict=True):
             kind = FLOOR if before is None and _is_piece_in_every_session(piece) else piece.kind
             carried.append(Share(piece, kind, tokens, offset))
             self._add_to_part(turn, kind, tokens)
         self.shares += carried
-        self._add_to_part(request.turn, rest, left)
+        self._add_to_part(last.turn, rest, left)
         if self.watch:
-            self.watch(request.usage, carried, self.parts)
+            self.watch(last.request, carried, self.parts)
 
     def _take_shortfall_from_thinking(self, turn: Turn, shortfall: int) -> int:
         """Take a shortfall out of earlier thoughts: a new prompt makes many models drop them."""

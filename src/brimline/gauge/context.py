@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 from brimline.gauge import composition
 from brimline.transcript import row
-from brimline.transcript.pieces import Entry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from brimline.gauge.composition import Composition
-    from brimline.transcript.pieces import Piece
+    from brimline.transcript.pieces import Entry, Piece
     from brimline.transcript.session import Row
 
 # What a compaction keeps is the last round, seldom more than a few dozen rows.
@@ -87,31 +86,31 @@ class ContextReader:
     def __init__(self, watch: composition.Watch | None = None) -> None:
         self.turns = 0  # how many began in this session
         self._ledger = composition.Ledger(watch)
-        self._recent: deque[tuple[str | None, Entry]] = deque(maxlen=_REMEMBERED_ROWS)
+        self._recent: deque[tuple[str | None, tuple[Piece, ...], int]] = deque(
+            maxlen=_REMEMBERED_ROWS
+        )
         self._undone_tokens = 0
         self._undone_calls: frozenset[str] = frozenset()
 
-    def read_row(self, found: Row) -> Entry | None:
+    def read_row(self, found: Row) -> Entry:
         """Account for the next row."""
-        entry = found.entry
-        if entry:
-            self._account_for_entry(entry, found)
-        return entry
-
-    def _account_for_entry(self, entry: Entry, found: Row) -> None:
-        is_new = found.is_new_compaction
-        kept = self._entries_compaction_preserved(found) if is_new else []
+        entry, is_new = found.entry, found.is_new_compaction
+        kept = self._pieces_compaction_preserved(found) if is_new else []
         self.turns += entry.prompt is not None and not found.is_from_elsewhere
         if is_new and not found.was_undone:
-            request = self._ledger.request
-            self._undone_tokens = request.usage.prompt_tokens if request else 0
+            last = self._ledger.last
+            self._undone_tokens = last.request.tokens if last else 0
             self._undone_calls = self._ledger.ids_of_calls_with_results(ours=True)
             self._undone_tokens += self._estimate_unsent_tokens()
-        elif not found.is_copy:
+        elif entry.pieces and not found.is_copy:
             self._undone_tokens += self._sum_estimated_tokens(entry.pieces)
-        for one in (entry, *kept):
-            self._ledger.add_entry(one)
-        self._recent.append((row.uuid_of(found.value), entry))
+        self._ledger.add_row(found, entry)
+        for pieces, offset in kept:
+            self._ledger.add_pieces(pieces, offset)
+        if entry.pieces or found.request or found.is_boundary:
+            pieces = () if found.is_boundary else entry.pieces
+            self._recent.append((row.uuid_of(found.value), pieces, found.offset))
+        return entry
 
     def close(self) -> Context:
         """Account for what is there."""
@@ -132,24 +131,17 @@ class ContextReader:
 
     def _sum_estimated_tokens(self, added: Iterable[Piece]) -> int:
         """Return what texts take that no request has measured."""
-        request = self._ledger.request
-        model = request.usage.model if request else None
+        last = self._ledger.last
+        model = last.request.usage.model if last else None
         estimated = sum(composition.estimate_piece_tokens(piece, model) for piece in added)
         return round(estimated * self._ledger.ratio_of_measured_to_estimated())
 
-    def _entries_compaction_preserved(self, found: Row) -> list[Entry]:
-        """The rows that a compaction says it kept, without what they measured."""
+    def _pieces_compaction_preserved(self, found: Row) -> list[tuple[tuple[Piece, ...], int]]:
+        """What a compaction says it kept, row by row, without what the rows measured."""
         uuids, head, tail = row.preserved_ids_and_ends(found.value)
-        if not uuids:
-            return []
-        names = [name for name, _ in self._recent]
+        names = [name for name, _, _ in self._recent]
         wanted = set(uuids)
-        if head in names and tail in names:
+        if wanted and head in names and tail in names:
             first, last = names.index(head), names.index(tail)
             wanted.update(name for name in names[first : last + 1] if name)
-        kept = [
-            one
-            for name, one in self._recent
-            if name in wanted and not (one.is_boundary or one.is_summary)
-        ]
-        return [Entry(one.pieces, offset=one.offset) for one in kept]
+        return [(pieces, offset) for name, pieces, offset in self._recent if name in wanted]

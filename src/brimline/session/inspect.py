@@ -132,9 +132,10 @@ class _Inspector:
         moment = row.timestamp_text_of(value)
         if moment:
             found.first_at, found.last_at = found.first_at or moment, moment
-        entry = self.context.read_row(self.session.read_row(value, offset))
-        if entry and entry.usage:
-            found.session_id = entry.usage.session_id or found.session_id
+        present = self.session.read_row(value, offset)
+        self.context.read_row(present)
+        if present.request:
+            found.session_id = present.request.usage.session_id or found.session_id
             found.measured_at = found.last_at
         if lost := row.describe_dropped_thinking(value):
             found.lost_thinking.append((len(self.session.requests), lost))

@@ -24,6 +24,7 @@ class Break(NamedTuple):
     at: float
     tokens: int
     cause: str
+    request: int  # its number
 
 
 @dataclass
@@ -69,7 +70,7 @@ def _break_between(last: Request, now: Request, edits: Mapping[float, str]) -> l
     held = last.spent.cache_read_tokens + last.spent.cache_written_tokens
     lost = held - now.spent.cache_read_tokens
     is_broken = lost > max(_LEAST_TOKENS, _LEAST_SHARE * held)
-    return [Break(now.at, lost, _cause_of_break(last, now, edits))] if is_broken else []
+    return [Break(now.at, lost, _cause_of_break(last, now, edits), now.number)] if is_broken else []
 
 
 def _cause_of_break(last: Request, now: Request, edits: Mapping[float, str]) -> str:

@@ -53,34 +53,25 @@ class Piece(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """What one row means for the context."""
+    """What one row adds to the context."""
 
     pieces: tuple[Piece, ...] = ()
     prompt: str | None = None  # what the user typed, where the row opens a turn
-    usage: row.Usage | None = None
-    is_final: bool = False  # whether the usage's `output_tokens` can be trusted
-    is_boundary: bool = False
-    is_summary: bool = False
-    offset: int = -1  # where its line begins in the file
 
 
-def entry_of_row(fields: Any, offset: int = -1) -> Entry | None:
-    """What a row means; None where it adds nothing and measures nothing."""
+def entry_of_row(fields: Any) -> Entry:
+    """What a row adds; nothing of most."""
     blocks = row.blocks_sent_to_model(fields)
     if row.is_compaction_row(fields):
-        summary = row.is_summary(fields)
-        found = (Piece("summary", row.content_characters(blocks)),) if summary else ()
-        return Entry(found, is_boundary=True, is_summary=summary, offset=offset)
-    usage = row.usage_of(fields)
-    if usage or (blocks and row.type_of(fields) == "assistant"):
-        replied = tuple(_reply_pieces(blocks))
-        return Entry(replied, None, usage, row.has_final_usage(fields), offset=offset)
-    if blocks:
-        meta = row.is_meta(fields)
-        prompt = None if meta else _first_typed_text(blocks)
-        return Entry(tuple(_user_pieces(blocks, meta=meta)), prompt, offset=offset)
-    attached = tuple(_attachment_pieces(fields, row.attachment_of(fields)))
-    return Entry(attached, offset=offset) if attached else None
+        is_summary = row.is_summary(fields)
+        return Entry((Piece("summary", row.content_characters(blocks)),) if is_summary else ())
+    if not blocks:
+        return Entry(tuple(_attachment_pieces(fields, row.attachment_of(fields))))
+    if row.type_of(fields) == "assistant":
+        return Entry(tuple(_reply_pieces(blocks)))
+    meta = row.is_meta(fields)
+    prompt = None if meta else _first_typed_text(blocks)
+    return Entry(tuple(_user_pieces(blocks, meta=meta)), prompt)
 
 
 def _reply_pieces(blocks: list[Any]) -> Iterator[Piece]:

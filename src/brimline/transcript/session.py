@@ -33,6 +33,8 @@ class Request:
     segment: int
     """How many compactions came before it."""
     usage: Usage
+    is_final: bool
+    """Whether what it put out was recorded in full; old clients keep a placeholder."""
     spent: Spent
     attached: Counter[str]
     """The kinds of what the client attached since the request before."""
@@ -69,17 +71,15 @@ class Row:
     """What it answers, on the main thread."""
 
     @property
-    def entry(self) -> Entry | None:
-        """What it means for the context; None where it adds nothing and measures nothing."""
+    def entry(self) -> Entry:
+        """What it adds to the context."""
         fields = self.value
         if not self.is_sent:
-            return None
+            return pieces.Entry()
         if self.is_copy or row.is_rebuilt_by_mod(fields):
             fields = row.row_without_synthetic_model(fields)
-        entry = pieces.entry_of_row(fields, self.offset)
-        if entry and self.is_boundary:
-            return entry._replace(is_boundary=self.is_new_compaction)
-        return entry._replace(prompt=None) if entry and self.is_copy else entry
+        entry = pieces.entry_of_row(fields)
+        return entry._replace(prompt=None) if self.is_copy else entry
 
 
 class Session:
@@ -166,14 +166,15 @@ class Session:
         last = self.requests[-1] if self.requests else None
         name = usage.message_id
         if last and self._is_open and name is not None and name == last.id:
-            last.usage = usage
+            last.usage, last.is_final = usage, last.is_final or row.has_final_usage(value)
             if self._counts != (counts := row.message_of(value).get("usage")):
                 last.spent, self._counts = row.Spent(value), counts
             return last
         at = clock.parse_utc(usage.timestamp) or (last.at if last else 0.0)
         number, segment = len(self.requests) + 1, len(self.compactions)
         spent, self._counts = row.Spent(value), row.message_of(value).get("usage")
-        made = Request(number, name, at, usage.model, segment, usage, spent, self._attached)
+        about = (usage, row.has_final_usage(value), spent, self._attached)
+        made = Request(number, name, at, usage.model, segment, *about)
         self.requests.append(made)
         self._attached, self._is_open = Counter(), True
         return made
