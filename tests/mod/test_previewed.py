@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 
+from brimline.fast import paths
 from brimline.hooks import entry
 from brimline.mod import request
+from brimline.offload.previews import Previews
+from brimline.state.session import SPOOL
 from brimline.store import contents, layout
 from brimline.testing import SessionBuilder
 
@@ -173,6 +176,30 @@ def test_where_the_original_is_gone_the_preview_is_stored(session: Session) -> N
     key = session.compact()["keys"][call]
 
     assert contents.read_content(session.home_dir, key).decode() == session.text_of(call)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        b'{"v": 1, "event": "Offloaded", "call": "toolu_2", "lines": "x", "key": 5}\n',
+        b'{"v": 1, "event": "Offloaded", "call": "toolu_2", "lines": -1, "key": "sha256:.."}\n',
+        b'{"v": 1, "event": "MovedOut", "beside": 5}\n{"Offloaded"\xff',
+        None,
+    ],
+)
+def test_a_damaged_record_costs_the_name_at_most(damage: bytes | None, session: Session) -> None:
+    """A folder may stand in its place, too; the preview is stored as it is."""
+    call = session.call("Read")
+    record = Path(paths.session_dir(session.home_dir, session.talk.request()["session"]), SPOOL)
+    record.unlink()
+    if damage is None:
+        record.mkdir()
+    else:
+        record.write_bytes(damage)
+    shown = Previews(session.home_dir, session.talk.request()["session"])
+
+    assert shown.original_of(call, session.text_of(call)) is None
+    assert shown.without_reminders_put_back(f"a{REMINDER}") == f"a{REMINDER}"
 
 
 REMINDER = f"<system-reminder>\nNever touch the billing tables.\n{BULK}</system-reminder>"

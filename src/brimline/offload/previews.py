@@ -9,6 +9,7 @@ it is the result's own.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -66,11 +67,7 @@ class Previews:
         return next(filter(None, found), None)
 
     def without_reminders_put_back(self, text: str) -> str:
-        """A result as the tool gave it.
-
-        Raises:
-            OSError: the session's record cannot be read.
-        """
+        """A result as the tool gave it."""
         own = text
         while own.rstrip().endswith(_CLOSING) and (start := own.rfind(_OPENING)) >= 0:
             mark = fingerprint(own[start:].rstrip())
@@ -82,12 +79,15 @@ class Previews:
         return own
 
     def _has_read_another_session(self) -> bool:
+        """Read one more record; False after the last. What cannot be read says nothing."""
         session = next(self._sessions, "")
         path = f"{paths.session_dir(self._home_dir, session)}/{SPOOL}"
-        for fields in json.read_lines(path, containing=b'"Offloaded"') if session else ():
-            self._rows.setdefault(str(fields.get("call")), []).append(fields)
-        for fields in json.read_lines(path, containing=b'"beside"') if session else ():
-            self._put_back.update(map(str, fields.get("beside") or ()))
+        with contextlib.suppress(OSError):
+            for fields in json.read_lines(path, containing=b'"Offloaded"') if session else ():
+                self._rows.setdefault(str(fields.get("call")), []).append(fields)
+            for fields in json.read_lines(path, containing=b'"beside"') if session else ():
+                marks = fields.get("beside")
+                self._put_back.update(map(str, marks if isinstance(marks, list) else ()))
         return bool(session)
 
     def _original_shown_by(self, lines: list[str], fields: dict[str, Any]) -> Original | None:
