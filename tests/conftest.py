@@ -28,6 +28,12 @@ settings.register_profile(
 settings.load_profile("unhurried")
 
 
+def pytest_sessionstart() -> None:
+    """Refuse to run where commands would use somebody's real data folder, as a client's do."""
+    if "CLAUDECODE" in os.environ and pinned.read():
+        pytest.exit(f"run the tests outside of Claude Code, or remove {pinned.FILE}", 1)
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say once why client, server or browser were not driven; `-rs` says it already."""
     if terminalreporter.hasopt("skipped"):

@@ -93,7 +93,10 @@ def test_nothing_of_a_planted_folder_or_variable_is_used(
         plant(client, listener)
         before = files_below(client.project)
         stub.script(
-            bash(f"{program} memory search another; {program} config explain", filled(30_000)),
+            bash(
+                f"{program} memory search another; env -u CLAUDECODE {program} config explain",
+                filled(30_000),
+            ),
             tool("mcp__brimline__recall", {"query": "another", "everywhere": True}, filled(31_000)),
             bash("sleep 4", filled(32_000)),  # the server shares two seconds after its start
             text("THE-END", filled(33_000)),
