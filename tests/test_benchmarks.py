@@ -55,6 +55,25 @@ def test_the_quick_mode_measures_every_case_and_leaves_only_the_page(
     assert str(world) not in page
 
 
+@pytest.mark.parametrize(
+    "parts", [(150, 5, 150, 3), pytest.param((5_000, 150, 1_500, 24), marks=pytest.mark.long)]
+)
+def test_nothing_escapes_what_is_thrown_at_it(world: Path, parts: tuple[int, ...]) -> None:
+    """The hostile benchmark, at a size for every day: a violation is a failure."""
+    names = ("--events", "--processes", "--arguments", "--kills")
+    sizes = [f"{name}={size}" for name, size in zip(names, parts, strict=True)]
+    done = subprocess.run(
+        [sys.executable, ROOT / "benchmarks/hostile.py", *sizes],
+        env={"PATH": os.defpath, "HOME": str(world)},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+        timeout=1_200,
+    )
+
+    assert done.returncode == 0, done.stdout[-2_000:]
+
+
 def test_the_table_over_a_corpus_names_no_session(
     session: SessionBuilder,
     tmp_path: Path,
