@@ -111,7 +111,8 @@ def test_the_server_is_registered_by_the_client_itself_and_goes_with_the_command
     def registered() -> object:
         return json.loads(state.read_bytes())["mcpServers"].get("brimline")
 
-    args = ["-I", "-m", "brimline", "mcp"]
+    args = ["-I", "-m", "brimline", "mcp", "--data", str(here.data)]
+    args += ["--home", str(client.home), "--client", str(client.config)]
     wanted = {"type": "stdio", "command": str(here.python), "args": args, "env": {}}
     assert registered() == wanted
     again = here.report("install", "--yes")
