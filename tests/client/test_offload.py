@@ -20,6 +20,7 @@ import pytest
 from brimline.store import stub as stubs
 
 from . import bulk_mcp
+from .own_environment import OwnEnvironment
 from .stub_api import agent, bash, text, tool, tools
 
 if TYPE_CHECKING:
@@ -339,25 +340,16 @@ def repository(project: Path) -> str:
     return subprocess.run([*git, "diff"], check=True, capture_output=True, text=True).stdout
 
 
-def on_path(installed: Installed) -> Path:
-    """A folder that holds the command, as an installed package brings it."""
-    folder = installed.root.parent / "bin"
-    folder.mkdir()
-    code = f"import sys; sys.path.insert(0, {str(installed.root)!r})\n"
-    code += "from brimline.cli.main import main; main()\n"
-    (folder / "brimline").write_text(f"#!{sys.executable}\n{code}", encoding="utf-8")
-    (folder / "brimline").chmod(0o755)
-    return folder
-
-
 def test_with_nothing_allowed_but_what_an_install_allows(
-    client: Client, stub: StubApi, installed: Installed, project: Path
+    client: Client, stub: StubApi, project: Path
 ) -> None:
     """A diff and source below the limit are seen whole; a log is a preview, recalled unasked.
 
     The same command again shows all of it, once: of parallel twins one does, and a subagent's
     repetition uses nothing up.
     """
+    installed = OwnEnvironment(client)
+    installed.install("--no-mod")
     diff = repository(project)
     body = "    return 'what the handler of this very number answers: %04d'"
     source = "".join(f"def handler_{n}():\n{body % n}\n" for n in range(260))
@@ -367,7 +359,6 @@ def test_with_nothing_allowed_but_what_an_install_allows(
     (project / "app.py").write_text(source, encoding="utf-8")
     (project / "app.log").write_text(log, encoding="utf-8")
     client.write_settings({"bashOutputMaxChars": 150_000})
-    env = {"PATH": f"{on_path(installed)}:{client.env({})['PATH']}"}
     call = ("Bash", {"command": "cat big.txt", "description": "x"})
     stub.script(
         bash("git diff"),
@@ -378,7 +369,7 @@ def test_with_nothing_allowed_but_what_an_install_allows(
         text("end"),
     )
     stub.script_subagents(bash("cat big.txt"), text("seen"))
-    first = client.run_print("go", args=[*ASKING, "--allowedTools", "Bash(git diff:*)"], env=env)
+    first = client.run_print("go", args=[*ASKING, "--allowedTools", "Bash(git diff:*)"])
 
     changes, by_cat, by_sed, by_read, *twins, third, _, fourth, shown = first.main[-1].results()
     assert changes.startswith(diff.rstrip("\n"))
@@ -388,17 +379,17 @@ def test_with_nothing_allowed_but_what_an_install_allows(
     assert "[brimline" not in by_read
     assert [STORED in twin for twin in twins].count(True) == 1
     assert (STORED in third, STORED in fourth) == (True, False)
-    assert "[brimline" not in stub.requests("subagent")[-1].results()[0]
+    assert not stub.requests("subagent")[-1].results()[0].startswith(STORED)
     assert shown.startswith(STORED)
     assert "The same call again shows all of it once." in shown
-    found = re.search(r"or run `(.* store get sha256:\w+) --lines A:B`", shown)
+    found = re.search(r"sha256:\w{64}\]", shown)
     assert found is not None
-    recall = f"{found[1]} --lines 1201:1203"
-    stub.script(bash(recall), bash("cat app.log"), bash("cat app.log"), text("end"))
-    run = client.run_print("on", args=["--resume", first.session_id, *ASKING], env=env)
+    recall = tool("mcp__brimline__recall", {"key": found[0][:-1], "lines": "1201:1203"})
+    stub.script(recall, bash("cat app.log"), bash("cat app.log"), text("end"))
+    run = client.run_print("on", args=["--resume", first.session_id, *ASKING])
 
     recalled, whole, preview = run.main[-1].results()[-3:]
-    assert recalled.startswith("\n".join(log.split("\n")[1200:1203]))
+    assert "\n".join(log.split("\n")[1200:1203]) in recalled
     assert whole.startswith(log.rstrip("\n"))
     assert preview.startswith(STORED)
     assert installed.errors() == ""

@@ -132,7 +132,7 @@ def test_a_preview_says_whose_result_it_is_and_a_file_of_the_clients_only_what_i
         f'[brimline stored {size} bytes, 900 lines, tool "Bash", from "cat a.log": {key}] '
     )
     assert shown[0].endswith(
-        f"or run `brimline store get {key[:19]} --lines A:B`. The same call again shows all of it."
+        "For the rest call `recall` with this key. The same call again shows all of it."
     )
     size, key = len(told), stand_ins.store_key_of_text(told)
     assert shown[1].startswith(f"<system-reminder>[brimline stored {size} bytes, 901 lines: {key}]")

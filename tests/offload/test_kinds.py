@@ -212,7 +212,7 @@ def test_the_reference_says_what_it_stands_for_and_leads_back_to_every_byte(play
     assert first.startswith(f"[brimline stored {len(stored)} bytes, 8001 lines, exit 0, tool")
     assert 'from "cat app.log": sha256:' in first
     assert first.endswith("] Preview, not the whole:")
-    assert "store get sha256:" in last
+    assert last.startswith("For the rest call `recall` with this key.")
     assert len(text) > 200_000
 
 

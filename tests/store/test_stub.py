@@ -47,9 +47,10 @@ def test_our_form_is_one_line_that_reads_well() -> None:
     )
     command = f"brimline store get {KEY[:19]} --lines A:B"
     assert (
-        stub.how_to_get_the_rest_text(KEY)
+        stub.how_to_get_the_rest_text(KEY, "brimline")
         == f"For the rest call `recall` with this key, or run `{command}`."
     )
+    assert stub.how_to_get_the_rest_text(KEY) == "For the rest call `recall` with this key."
     assert all(one.startswith(stub.BEGINNINGS) for one in (built, "Cached (3 lines"))
 
 

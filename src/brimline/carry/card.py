@@ -114,7 +114,7 @@ def card_text_after_lossless_compaction(
     cut = f", and the middle of {inputs} long input{'s' * (inputs != 1)}" if inputs else ""
     opening = (
         f"{MARK} Compacted without a summary. Moved out: {results} old result{'s' * (results != 1)}"
-        f"{cut}. Each names its key: `recall` with it, or `brimline store get KEY`, gives it back."
+        f"{cut}. Each names its key: `recall` with it gives it back."
     )
     reading = "Read a file again before you edit it: the client no longer counts it as read."
     unseen = [

@@ -75,7 +75,7 @@ def preview_stand_in(
     key = store_key_of_text(block.text)
     tool, source = block.tool or None, subject[:_SUBJECT_CHARACTERS] or None
     stored = stub.Stub(key, sent_bytes, case.source.total, tool=tool, source=source)
-    rest = stub.how_to_get_the_rest_text(key, "brimline", "The same call again shows all of it.")
+    rest = stub.how_to_get_the_rest_text(key, "", "The same call again shows all of it.")
     instead = preview.reference_with_preview_text(stored, "", shown, rest)
     if block.kind == blocks.FILE:
         instead = f"{blocks.REMINDER}{instead}{blocks.REMINDER_END}"

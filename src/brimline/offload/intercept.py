@@ -192,8 +192,18 @@ class _Arrival:
         stored = stub.Stub(key, size, lines, result.exit_code, tool=self.tool, source=source)
         also = ["Read takes offset and limit."] if is_file else []
         also += ["The same call again shows all of it once."] if self.may_repeat else []
-        rest = stub.how_to_get_the_rest_text(key, _command_starting_brimline(self.turn.home), *also)
+        rest = stub.how_to_get_the_rest_text(key, self._command_if_needed(), *also)
         return preview.reference_with_preview_text(stored, result.note, shown, rest)
+
+    def _command_if_needed(self) -> str:
+        """How the installer noted that our command is started, where `recall` may not be there."""
+        if self.turn.policy.client.get("recall_allowed"):
+            return ""
+        try:
+            noted = io.read_file(paths.command_file(self.turn.home), 4_096)
+        except OSError:
+            return "brimline"
+        return noted.decode("utf-8", "replace").strip() or "brimline"
 
 
 def _is_always_recalled(home_dir: str, call: _Call) -> bool:
@@ -299,18 +309,6 @@ def create_repeat_offer(turn: Turn, call: str) -> bool:
     name = f"{start}{max(map(int, numbers), default=0) + 1}"
     turn.state.names.append(name)  # whoever makes it, it is there now
     return io.create_exclusively(f"{turn.state.folder}/{name}", b"")
-
-
-def _command_starting_brimline(home_dir: str) -> str:
-    """Return our command as the model starts it: by name if the shell finds it, or as installed."""
-    for folder in (io.env("PATH") or "").split(":"):
-        if io.system.access(io.path_bytes(f"{folder}/brimline"), io.system.X_OK):
-            return "brimline"
-    try:
-        noted = io.read_file(paths.command_file(home_dir), 4_096)
-    except OSError:
-        return "brimline"
-    return noted.decode("utf-8", "replace").strip() or "brimline"
 
 
 def _note_recall(turn: Turn, result: ToolResult) -> None:

@@ -84,16 +84,18 @@ def bytes_line_stands_for(text: str) -> int | None:
     return int(told[1].replace(",", "")) if told else None
 
 
-def how_to_get_the_rest_text(key: str, program: str = "brimline", *also: str) -> str:
-    """Return how to get the rest, for the last line of what stands in for content.
+def how_to_get_the_rest_text(key: str, program: str = "", *also: str) -> str:
+    """How to get the rest, for the last line of what stands in for content.
 
     Args:
         key: of the content.
-        program: how the model starts our command.
+        program: how the model starts our command, where it may need that besides the tool.
         also: sentences that name other ways.
     """
-    command = f"{program} store get {key[: layout.SHORT_CHARACTERS]} --lines A:B"
-    return " ".join((f"For the rest call `recall` with this key, or run `{command}`.", *also))
+    command = f", or run `{program} store get {key[: layout.SHORT_CHARACTERS]} --lines A:B`"
+    return " ".join(
+        (f"For the rest call `recall` with this key{command if program else ''}.", *also)
+    )
 
 
 def first_reference_in(text: str) -> Stub | None:
