@@ -29,7 +29,7 @@ from brimline.state import figures, history, logs
 from brimline.state.figures import Figures
 from brimline.state.session import WINDOW, SessionState, Snapshot
 from brimline.store import layout
-from brimline.transcript import caching, find, read, row
+from brimline.transcript import caching, find, read
 from brimline.transcript.caching import Caching
 from brimline.transcript.calls import Call
 from brimline.transcript.session import Session
@@ -257,21 +257,16 @@ class _Reader:
 
     def read_row(self, value: dict[str, Any], offset: int) -> None:
         """Add the next row to the story."""
-        story = self.story
-        story.project = story.project or row.cwd_of(value)
-        story.title = row.title_of(value) or story.title
         found = self.session.read_row(value, offset)
-        if lost := row.describe_dropped_thinking(value):
-            story.lost_thinking.append(f"after request {len(self.session.requests):,}: {lost}")
         prompt = self.context.read_row(found).prompt
         if prompt and not prompt.startswith("/"):
-            story.title = story.title or prompt[:_SUBJECT_CHARACTERS]
+            self.story.title = self.story.title or prompt[:_SUBJECT_CHARACTERS]
         if found.is_new_compaction:
             self.history = []
         if found.request:
             self._begin_or_extend_tail(found, found.request)
         elif self.tail:
-            self.tail.result_characters += row.characters_model_is_sent(value)
+            self.tail.result_characters += found.characters
 
     def _begin_or_extend_tail(self, found: Row, request: Request) -> None:
         """What a hook would have read at the end of the file by then."""
@@ -281,7 +276,7 @@ class _Reader:
         self.history[-1] = request.tokens
         tail, usage = self.tail, request.usage
         tail.usage, tail.offset = usage, found.offset
-        tail.reply_characters += row.characters_model_is_sent(found.value)
+        tail.reply_characters += found.characters
         tail.output_tokens = max(tail.output_tokens, usage.output_tokens)
         tail.history = self.history[-HISTORY_REQUESTS:][::-1]
 
@@ -303,10 +298,14 @@ class _Reader:
 
     def close(self, edits: dict[float, str]) -> Story:
         """What was found; `edits` tells when a gateway edited what had been sent, and why."""
-        story = self.story
+        story, session = self.story, self.session
+        story.project, story.title = session.folder, session.title or story.title
+        story.lost_thinking = [
+            f"after request {number:,}: {lost}" for number, lost in session.lost_thinking
+        ]
         story.composed, story.turns = self.context.close().composed, self.context.turns
-        story.compactions = self.session.compactions
-        story.cache = caching.caching_of(self.session.requests, edits)
+        story.compactions = session.compactions
+        story.cache = caching.caching_of(session.requests, edits)
         for cache_break in story.cache.breaks:
             story.moments[cache_break.request - 1].broke = cache_break
         return story

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from brimline.gauge import composition
-from brimline.transcript import row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -109,7 +108,7 @@ class ContextReader:
             self._ledger.add_pieces(pieces, offset)
         if entry.pieces or found.request or found.is_boundary:
             pieces = () if found.is_boundary else entry.pieces
-            self._recent.append((row.uuid_of(found.value), pieces, found.offset))
+            self._recent.append((found.name, pieces, found.offset))
         return entry
 
     def close(self) -> Context:
@@ -138,7 +137,7 @@ class ContextReader:
 
     def _pieces_compaction_preserved(self, found: Row) -> list[tuple[tuple[Piece, ...], int]]:
         """What a compaction says it kept, row by row, without what the rows measured."""
-        uuids, head, tail = row.preserved_ids_and_ends(found.value)
+        uuids, head, tail = found.preserved_ids_and_ends
         names = [name for name, _, _ in self._recent]
         wanted = set(uuids)
         if wanted and head in names and tail in names:

@@ -115,7 +115,7 @@ class _Inspector:
         found.findings = self.finder.close()
         is_undone = session.links.would_resume_undo_compaction
         found.is_undone = is_undone and found.size_bytes < LOADED_WHOLE_BYTES
-        found.compactions = session.compactions
+        found.compactions, found.lost_thinking = session.compactions, session.lost_thinking
         found.occupancies = [request.tokens for request in session.requests]
         found.models.update(request.model or "unknown" for request in session.requests)
         found.turns, found.context = self.context.turns, self.context.close()
@@ -137,8 +137,6 @@ class _Inspector:
         if present.request:
             found.session_id = present.request.usage.session_id or found.session_id
             found.measured_at = found.last_at
-        if lost := row.describe_dropped_thinking(value):
-            found.lost_thinking.append((len(self.session.requests), lost))
 
 
 def _kinds_and_bytes_of_row(value: dict[str, Any], size_bytes: int) -> Iterator[tuple[str, int]]:

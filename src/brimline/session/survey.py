@@ -217,7 +217,7 @@ class _Surveyor:
         if present.is_new_compaction:
             self._undone = self._undone if present.was_undone else self._now
         self._now = Conversation(self._now.segment + 1)
-        uuids, head, name = row.preserved_ids_and_ends(present.value)
+        uuids, head, name = present.preserved_ids_and_ends
         # What it names behind itself was written again.
         found.protected |= uuids & found.parents.keys()
         # The names between the two ends are not told, but their rows are linked.

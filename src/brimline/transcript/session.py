@@ -71,6 +71,21 @@ class Row:
     """What it answers, on the main thread."""
 
     @property
+    def name(self) -> str | None:
+        """Its own; a fork's copy of it keeps that."""
+        return row.uuid_of(self.value)
+
+    @property
+    def characters(self) -> int:
+        """Roughly how many characters of it the model is sent."""
+        return row.characters_model_is_sent(self.value)
+
+    @property
+    def preserved_ids_and_ends(self) -> tuple[frozenset[str], str | None, str | None]:
+        """Of a compaction: rows that it kept, by name, and the first and last of a stretch."""
+        return row.preserved_ids_and_ends(self.value)
+
+    @property
     def entry(self) -> Entry:
         """What it adds to the context."""
         fields = self.value
@@ -92,6 +107,10 @@ class Session:
         self.calls: dict[str, Call] = {}
         # Of the calls whose results the client itself leaves out of its requests.
         self.cut_by_client: set[str] = set()
+        # After how many requests thoughts were left out of all later ones, which, and by whom.
+        self.lost_thinking: list[tuple[int, str]] = []
+        self.folder: str | None = None  # in which it began
+        self.title = ""  # by the client or the user
         self.links = Links()
         self._since = 0
         self._is_open = False  # whether the last reply may go on
@@ -132,12 +151,16 @@ class Session:
         self.links.read_row(value)
         self._note_whether_copy(found)
         kind = row.type_of(value)
+        self.folder = self.folder or row.cwd_of(value)
+        self.title = row.title_of(value) or self.title
         if kind == "assistant":
             self._note_calls(found)
         elif kind == "user":
             self._note_results(found)
         elif kind in ("attachment", "system"):
             self.cut_by_client.update(row.cleared_call_ids(value))
+            if lost := row.describe_dropped_thinking(value):
+                self.lost_thinking.append((len(self.requests), lost))
         return found
 
     def measure_row(self, value: dict[str, Any], *, is_boundary: bool) -> Request | None:
