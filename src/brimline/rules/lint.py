@@ -1,6 +1,6 @@
 """What is wrong with the instruction files of a project, and the single rules in them.
 
-For commands: reads Markdown with markdown-it, asks git for ages, walks through the project.
+For commands: reads as much of Markdown as it needs, asks git for ages, walks through the project.
 """
 
 from __future__ import annotations
@@ -9,17 +9,19 @@ import itertools
 import os
 import re
 import textwrap
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from brimline import git
 from brimline.rules import cascade, marked
 from brimline.rules.cascade import OWN, Problem, is_within, short_path
+from brimline.rules.lines import TEXT
 from brimline.rules.marked import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from brimline.rules.cascade import Cascade, Source
+    from brimline.rules.lines import Line
 
 _LEAST_REPEATED_WORDS = 4
 _LONGEST_RULE = 500
@@ -28,6 +30,24 @@ _PLACE = re.compile(r"(?::\d+)?(?:[:-]\d+)?(?:#.*)?$")
 _PATH = re.compile(r"(?:\.{1,2}/)?[\w.@+-]+(?:/[\w.@+-]+)+/?$")
 _SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,7}$")
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|[#/~]")
+# A code span, which comes first: what is in it is no link; the target of a link, no image's.
+_CODE_OR_LINK = re.compile(
+    r"(?<!`)(?P<ticks>`+)(?!`)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)"
+    r"|(?<![!\\])\[(?:[^\[\]\\`]|\\.|`[^`]*`|\[[^\[\]]*\])*\]"
+    r"\(\s*(?:<(?P<href>[^<>\n]*)>|(?P<bare>(?:[^\s()\\]|\\.|\([^\s()]*\))+))"
+    r"(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^)]*\)))?\s*\)",
+    re.DOTALL,
+)
+# What is longer is data, and its end is not looked through.
+_LONGEST_PARAGRAPH = 10_000
+_MARKS_BEFORE = re.compile(r"^[\s>]*(?:(?:[-*+]|\d{1,9}[.)])(?:\s+|$))*")
+_TABLE_MARKS = frozenset("|:- \t")
+_HTML_BLOCK = re.compile(
+    r"</?(?:address|blockquote|body|center|details|dd|div|dl|dt|figure|footer|form|h[1-6]|head"
+    r"|header|hr|html|li|link|main|menu|nav|ol|p|pre|script|section|style|summary|table|tbody|td"
+    r"|tfoot|th|thead|tr|ul)(?:[\s/>]|$)|</?[a-z][\w-]*(?:\s[^<>]*)?/?>\s*$",
+    re.IGNORECASE,
+)
 _GIT_TIMEOUT_S = 10
 _SECONDS_PER_DAY = 86_400
 _MOST_ENTRIES = 300_000
@@ -71,8 +91,8 @@ def survey_project_files(project_dir: str) -> Survey:
 
 def all_rules_in_file(source: Source) -> Iterator[Rule]:
     """Yield what a file says, in its order."""
-    for line, inline in _paragraphs(source):
-        text = " ".join(inline.content.split())
+    for line, paragraph in _paragraphs(source):
+        text = " ".join(paragraph.split())
         if text and not re.fullmatch(r"@\S+(?: @\S+)*", text):
             yield Rule(text[:_LONGEST_RULE], source.path, line)
 
@@ -102,15 +122,50 @@ def lint(
     return findings, notes
 
 
-def _paragraphs(source: Source) -> Iterator[tuple[int, Any]]:
+def _paragraphs(source: Source) -> Iterator[tuple[int, str]]:
     """The pieces of running text in a file, each with its first line; headings and tables aside."""
-    from markdown_it import MarkdownIt
+    for block in _blocks_of_text(source.lines):
+        rows: list[Line] = []
+        # A table goes on to the end of its block.
+        texts = itertools.takewhile(lambda line: not line.text.lstrip().startswith("|"), block)
+        for line in (*texts, None):
+            ruler = _ruler_of_line(line.text) if line else ""
+            if line and not ruler:
+                rows.append(line)
+                continue
+            texts_of_rows = [_MARKS_BEFORE.sub("", row.text).strip() for row in rows]
+            is_heading = ruler[:1] in ("=", "-") and line and ruler == line.text.strip()
+            if rows and not is_heading and _is_running_text(texts_of_rows):
+                yield rows[0].number, "\n".join(texts_of_rows)
+            rows = []
 
-    text = "\n".join(line.text for line in source.lines)
-    tokens: list[Any] = MarkdownIt("commonmark", {"html": True}).enable("table").parse(text)
-    for before, token in itertools.pairwise(tokens):
-        if token.type == "inline" and before.type == "paragraph_open":
-            yield source.lines[0].number + token.map[0], token
+
+def _ruler_of_line(text: str) -> str:
+    """Return the marks that underline a heading or part two paragraphs; empty for another line."""
+    marks = "".join(text.split())
+    is_one_mark = len(set(marks)) == 1
+    least = {"=": 1, "-": 2, "*": 3, "_": 3}.get(marks[:1], 0)
+    return marks if is_one_mark and least and len(marks) >= least else ""
+
+
+def _is_running_text(rows: list[str]) -> bool:
+    """Tell whether lines are neither a table without marks at its sides nor a block of HTML."""
+    if any("|" in row and "-" in row and _TABLE_MARKS.issuperset(row) for row in rows):
+        return False
+    return not _HTML_BLOCK.match(rows[0])
+
+
+def _blocks_of_text(lines: Iterable[Line]) -> Iterator[list[Line]]:
+    """Lines of text that stand together; an item of a list begins a new block."""
+    block: list[Line] = []
+    for line in lines:
+        is_text = line.kind == TEXT and not line.heading
+        if line.is_item or not is_text:
+            yield block
+            block = []
+        if is_text:
+            block.append(line)
+    yield block
 
 
 def _find_missing(sources: Iterable[Source], files: Cascade, walked: Survey) -> Iterator[Problem]:
@@ -133,13 +188,13 @@ def _possible_targets_in_project(homes: Iterable[str], written: str, boundary: s
 
 def _paths_named_in_file(source: Source) -> Iterator[tuple[int, str, bool]]:
     """Line, text and kind of what surely is the path of a file in the project."""
-    for line, inline in _paragraphs(source):
-        for child in inline.children or ():
-            href = str(child.attrs.get("href", "")).partition("#")[0]
-            if child.type == "link_open" and href and not _SCHEME.match(href):
+    for line, text in _paragraphs(source):
+        for named in _CODE_OR_LINK.finditer(text[:_LONGEST_PARAGRAPH]):
+            href = (named["href"] or named["bare"] or "").partition("#")[0]
+            if href and not _SCHEME.match(href):
                 yield line, href.replace("%20", " "), True
-            written = _PLACE.sub("", child.content.strip())
-            if child.type == "code_inline" and _PATH.match(written) and _SUFFIX.search(written):
+            written = _PLACE.sub("", " ".join((named["code"] or "").split()))
+            if _PATH.match(written) and _SUFFIX.search(written):
                 yield line, written, False
 
 
