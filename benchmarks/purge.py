@@ -173,7 +173,7 @@ def _watch(
         raise SystemExit(f"{command[-4:]} ended with {process.returncode}")
     scale = 1 if sys.platform == "darwin" else 1_024
     text = b"".join(drawn)
-    bar = b"Reading" in text and b"Rewriting" in text
+    bar = b"Reading" in text and b"Copying" in text
     return usage.ru_utime + usage.ru_stime, usage.ru_maxrss * scale, wall_s, bar
 
 

@@ -1,10 +1,11 @@
 """What a purge saves on recorded sessions: `BENCH_CORPUS=DIR python benchmarks/purge_corpus.py`.
 
-Every session of the folder is copied, purged with the defaults, purged again, gone on with, and
-restored. The table numbers the sessions in the order of their names and says nothing else of them.
-Disk is what the file lost. Context is what the next request loses, estimated from characters,
-beside what the last request took. Sound: no more faults after than before, by the search of
-`session repair`.
+Every session of the folder is copied to a folder of its own, and purged with the defaults while a
+program appends to it, half a line at a time; the purged copy is purged again. The table numbers the
+sessions in the order of their names and says nothing else of them. Disk is by how much the copy is
+smaller. Context is what the next request loses, estimated from characters, beside what the last
+request took. Sound: no more faults after than before, by the search of `session repair`. Untouched:
+the session is byte for byte what it was, and what was appended.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import os
 import shutil
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 from typing import NamedTuple
@@ -21,14 +23,13 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 
-from brimline.session import purge, repair, restore
-from brimline.session.purge import Options, Plan
+from brimline.session import purge, repair
+from brimline.session.purge import Options
 
-_OLD = 1_700_000_000
-_LATE = b'{"type":"user","uuid":"late","message":{"role":"user","content":"late"}}\n'
+_LATE = b'{"type":"system","uuid":"late","content":"late"}\n'
 _HEAD = (
     "| session | size | disk saved | | context saved | of last request | old "
-    "| copies | progress | twice = once | sound | restored | CPU s |\n"
+    "| copies | progress | twice = once | sound | untouched | CPU s |\n"
     "|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|---|---|---:|"
 )
 
@@ -43,7 +44,7 @@ class Found(NamedTuple):
     items: dict[str, int]
     is_idempotent: bool
     is_sound: bool
-    is_restored: bool
+    is_untouched: bool
     cpu_s: float
 
 
@@ -64,45 +65,40 @@ def main() -> None:
 
 def _measure(source: str, folder: str) -> Found:
     os.environ.update(HOME=folder, CLAUDE_CONFIG_DIR=f"{folder}/c", BRIMLINE_HOME=f"{folder}/b")
-    path, home_dir = f"{folder}/session.jsonl", f"{folder}/b"
+    path = f"{folder}/session.jsonl"
     shutil.copyfile(source, path)
-    original = _content(path)
+    original, appended, is_over = _content(path), bytearray(), threading.Event()
     faults = len(repair.examine(path).faults)
+    writer = threading.Thread(target=_append_halves, args=(path, appended, is_over))
+    writer.start()
     begun = time.process_time()
-    plan = _purge(path, home_dir)
+    plan = purge.plan_purge(path, Options(), f"{folder}/b")
+    copy = purge.purge(path, plan, f"{folder}/b").path if plan.changes else path
     cpu_s = time.process_time() - begun
-    purged = _content(path)
-    sound = len(repair.examine(path).faults) <= faults
-    again = not _purge(path, home_dir).changes and _content(path) == purged
-    with open(path, "ab") as file:
-        file.write(_LATE)
-    _rest(path)
-    back = restore.plan_full_restore(path, home_dir)
-    if back.undone:
-        restore.restore(back, quiet_s=0.01)
+    is_over.set()
+    writer.join()
     return Found(
         len(original),
-        len(original) - len(purged),
+        len(original) - os.path.getsize(copy) if plan.changes else 0,
         plan.saved_context_tokens,
         plan.survey.occupancy_tokens,
         {name: saving.items for name, saving in plan.savings.items()},
-        again,
-        sound,
-        _content(path) == original + _LATE,
+        not purge.plan_purge(copy, Options(), f"{folder}/b").changes,
+        not plan.changes or len(repair.examine(copy).faults) <= faults,
+        _content(path) == original + appended,
         cpu_s,
     )
 
 
-def _purge(path: str, home_dir: str) -> Plan:
-    _rest(path)
-    plan = purge.plan_purge(path, Options(), home_dir)
-    if plan.changes:
-        purge.purge(path, plan, home_dir, quiet_s=0.01)
-    return plan
-
-
-def _rest(path: str) -> None:
-    os.utime(path, (_OLD, _OLD))
+def _append_halves(path: str, appended: bytearray, is_over: threading.Event) -> None:
+    """Append to a session as its client does, but with every line in two halves."""
+    half = len(_LATE) // 2
+    while not is_over.is_set():
+        for piece in (_LATE[:half], _LATE[half:]):
+            with open(path, "ab") as file:
+                file.write(piece)
+            appended += piece
+            is_over.wait(0.002)
 
 
 def _content(path: str) -> bytes:
@@ -119,7 +115,7 @@ def _sum(found: list[Found]) -> Found:
         {name: sum(one.items[name] for one in found) for name in found[0].items},
         all(one.is_idempotent for one in found),
         all(one.is_sound for one in found),
-        all(one.is_restored for one in found),
+        all(one.is_untouched for one in found),
         sum(one.cpu_s for one in found),
     )
 
@@ -132,7 +128,7 @@ def _row(name: str, found: Found) -> str:
         else "unknown"
     )
     items = [str(found.items[key]) for key in purge.STRATEGIES if key in found.items]
-    proofs = (found.is_idempotent, found.is_sound, found.is_restored)
+    proofs = (found.is_idempotent, found.is_sound, found.is_untouched)
     cells = [
         name,
         f"{found.size_bytes / 1e6:.2f} MB",

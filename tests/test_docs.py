@@ -271,7 +271,7 @@ def _anchors(page: Path) -> set[str]:
 
 
 def test_what_was_once_claimed_and_untrue_is_not_claimed_again() -> None:
-    """How many hooks and tools there are; that backups lie beside a session; what memory reads."""
+    """How many hooks and tools there are; that copies lie beside a session; what memory reads."""
     counted = ["seven", "eight", "nine", "ten", "eleven", "twelve"]
     told = re.findall(rf"\b(?:adds|has|runs|installs) ({'|'.join(counted)}) hooks", WRITTEN)
 
@@ -285,4 +285,6 @@ def test_what_was_once_claimed_and_untrue_is_not_claimed_again() -> None:
     assert [tool["name"] for tool in TOOLS if f"\n| `{tool['name']}`" not in recall] == []
     for page in ("safety", "data-folder"):
         text = next(text for name, text in PAGES.items() if name.endswith(f"/{page}.md"))
-        assert re.search(r"\.backup\.\S+ .*\*\*beside (a|the) session\*\*", text)
+        assert re.search(
+            r"cop(y|ies).* beside the session|\*\*beside a session\*\*.* cop(y|ies)", text
+        )

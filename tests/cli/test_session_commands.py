@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from brimline.fast import paths
-from brimline.session import restore
+from brimline.session import backups
 from brimline.testing import SessionBuilder
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def test_old_backups_are_those_that_were_made_so_many_days_ago(
     done = brimline("session", "backups", "--prune", "2", "--yes")
 
     assert done.out == "1 backup (3 B) deleted.\n"
-    assert [backup.path for backup in restore.backups_of(path)] == [next(iter(names))]
+    assert [backup.path for backup in backups.beside(path)] == [next(iter(names))]
     assert brimline("session", "backups", "--prune", "2").out == "0 backups (0 B) deleted.\n"
 
 

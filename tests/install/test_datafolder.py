@@ -21,7 +21,10 @@ def test_what_deleting_means_is_told_even_where_there_is_little(home: Home) -> N
     data = Stored(home.data)
     data.backups = ["/a"]
     data.problems = ["unclear"]
-    assert data.lines_on_what_deleting_means()[0] == "Restore 0 purged sessions first."
+    assert (
+        data.lines_on_what_deleting_means()[0]
+        == "Restore 0 sessions that an older brimline rewrote, in copies, first."
+    )
     assert data.lines_on_what_deleting_means()[-1] == "Delete 1 backup beside sessions."
     data.backups = ["/a", "/b"]
     assert data.lines_on_what_deleting_means()[-1] == "Delete 2 backups beside sessions."

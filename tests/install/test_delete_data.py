@@ -13,8 +13,11 @@ from pathlib import Path
 import pexpect
 import pytest
 from click.testing import CliRunner
+from tests import older
+from tests.session.recorded import plain
 
 from brimline.cli.surface import program
+from brimline.fast import paths
 from brimline.testing import SessionBuilder, bash_event, event, statusline_event
 
 from .conftest import ORIGINAL, Home
@@ -115,7 +118,7 @@ def test_what_is_not_ours_stays_and_is_named(home: Home, world: Path) -> None:
 
 
 def purged_session(path: Path) -> tuple[SessionBuilder, bytes]:
-    """A purged session, and what it was."""
+    """A session that an older version purged in place, and what it was."""
     path.parent.mkdir(parents=True, exist_ok=True)
     session = SessionBuilder(str(path), session_id=path.stem)
     call = session.tool_call(10_000, "Bash", command="make")
@@ -124,13 +127,22 @@ def purged_session(path: Path) -> tuple[SessionBuilder, bytes]:
         session.reply(10_000 + number)
     before = path.read_bytes()
     os.utime(path, _LONG_AGO)
-    done = CliRunner().invoke(
-        program, ["session", "purge", session.path, "--keep-recent", "0", "--yes"]
-    )
+    purge = ["session", "purge", session.path, "--keep-recent", "0", "--yes", "--json"]
+    done = CliRunner().invoke(program, purge)
     assert done.exit_code == 0, done.output
-    assert path.read_bytes() != before
-    os.utime(path, _LONG_AGO)
+    told = json.loads(done.output)
+    copy, record = Path(told["copy"]), f"{paths.data_dir()}/copies/{told['copy_session']}.json"
+    keys = json.loads(Path(record).read_text())["keys"]
+    older.rewrite(path, paths.data_dir(), plain(copy.read_bytes(), path.stem), keys)
+    copy.unlink()
+    os.unlink(record)
     return session, before
+
+
+def restored(path: Path) -> bytes:
+    """What the one copy beside it holds."""
+    (copy,) = [each for each in path.parent.glob("*-*-*.jsonl") if each != path]
+    return plain(copy.read_bytes(), path.stem) + b"\n"
 
 
 def test_purged_sessions_are_restored_and_no_backup_is_left(home: Home, world: Path) -> None:
@@ -147,10 +159,10 @@ def test_purged_sessions_are_restored_and_no_backup_is_left(home: Home, world: P
     done = home.run("uninstall", "--delete-data", "--yes")
 
     assert done.code == 0, done.err
-    assert Path(one.path).read_bytes() == before_one
-    assert Path(other.path).read_bytes() == before_other
-    assert (projects / "c" / "moved.jsonl").read_bytes() == before_moved
-    assert f"Restored the purged session {one.path}." in done.out
+    assert restored(Path(one.path)) == before_one
+    assert restored(Path(other.path)) == before_other
+    assert restored(projects / "c" / "moved.jsonl") == before_moved
+    assert f"Restored in a copy: {Path(one.path).parent}/" in done.out
     assert "Deleted 3 backups beside sessions." in done.out
     assert not os.path.exists(home.data)
     # What is left is all that there is of a session, and is named.
@@ -162,12 +174,14 @@ def test_purged_sessions_are_restored_and_no_backup_is_left(home: Home, world: P
 def test_on_a_terminal_a_no_means_no(answer: str, home: Home) -> None:
     """One question that tells of everything; without a yes nothing is taken out or deleted."""
     home.install()
-    _, whole = purged_session(home.config / "projects" / "a" / "s1.jsonl")
+    path = home.config / "projects" / "a" / "s1.jsonl"
+    _, whole = purged_session(path)
+    purged = path.read_bytes()
     before = home.everything()
     code = "from brimline.cli.main import main; main()"
     terminal = pexpect.spawn(sys.executable, ["-c", code, "uninstall", "--delete-data"], timeout=60)
     terminal.expect("Take brimline out: ")
-    terminal.expect("Restore 1 purged session first.")
+    terminal.expect("Restore 1 session that an older brimline rewrote, in copies, first.")
     terminal.expect("Delete 1 backup beside sessions.")
     terminal.expect(r"Go ahead\? \[y/N\]")
     terminal.sendline(answer)
@@ -178,17 +192,18 @@ def test_on_a_terminal_a_no_means_no(answer: str, home: Home) -> None:
         assert terminal.exitstatus == 1
         assert home.everything() == before
     else:
-        after = {str(home.settings): ORIGINAL, f"{home.config}/projects/a/s1.jsonl": whole}
-        assert home.everything() == after
+        after = {str(home.settings): ORIGINAL, f"{home.config}/projects/a/s1.jsonl": purged}
+        copies = home.everything().items() - after.items()
+        assert [plain(data, "s1") + b"\n" for _, data in copies] == [whole]
 
 
-@pytest.mark.parametrize("fault", ["changed", "rewritten", "record", "in use"])
+@pytest.mark.parametrize("fault", ["changed", "rewritten", "record"])
 def test_data_that_a_purged_session_still_needs_is_kept(
     world: Path, fault: str, home: Home
 ) -> None:
     """The file is named; other sessions are restored all the same."""
     hurt, _ = purged_session(world / "hurt.jsonl")
-    sound, before = purged_session(world / "sound.jsonl")
+    _, before = purged_session(world / "sound.jsonl")
     path = Path(hurt.path)
     named = str(path)
     if fault == "changed":
@@ -199,13 +214,12 @@ def test_data_that_a_purged_session_still_needs_is_kept(
     elif fault == "record":
         named = f"{home.data}/backups/purges/hurt/000001.jsonl"
         Path(named).write_text("not json")
-    os.utime(path, None if fault == "in use" else _LONG_AGO)
 
     done = home.run("uninstall", "--delete-data", "--yes", "--json")
 
     assert done.code == 1
     assert done.report["data_deleted"] is False
-    assert done.report["restored_sessions"][-1:] == [sound.path]
+    (copy,) = done.report["restored_sessions"]
     assert any(named in problem for problem in done.report["problems"])
-    assert Path(sound.path).read_bytes() == before
+    assert plain(Path(copy).read_bytes(), "sound") + b"\n" == before
     assert len(list(world.glob("sound.jsonl.backup.*"))) == 1, "none is added, none is taken"

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from brimline.session import purge as purging
-from brimline.session import restore as restoring
 from brimline.session.purge import Options
 from brimline.store import stub
 from brimline.testing import SessionBuilder
 
-from .machines import LONG_AGO
-
 if TYPE_CHECKING:
+    from brimline.session.copying import Copied
     from brimline.session.purge import Plan
-    from brimline.session.rewrite import Rewritten
 
-QUIET_S = 0.01
+LONG_AGO = 1_700_000_000.0
 
 
 def output(label: str, size: int = 6_000) -> str:
@@ -51,16 +49,13 @@ class Recorded(SessionBuilder):
         chosen = chosen or Options(**{"keep_requests": 10} | options)
         return purging.plan_purge(self.path, chosen, self.home_dir)
 
-    def purge(self, plan: Plan | None = None, **options: Any) -> Rewritten:
-        """Carry a plan out, or the one that is made now."""
-        chosen = plan or self.plan(**options)
-        return purging.purge(self.path, chosen, self.home_dir, quiet_s=QUIET_S)
-
-    def restore(self, path: str | None = None) -> Rewritten:
-        """Undo all purges, here or where the session was moved to."""
-        path = path or self.path
-        os.utime(path, (LONG_AGO, LONG_AGO))
-        return restoring.restore(restoring.plan_full_restore(path, self.home_dir), quiet_s=QUIET_S)
+    def purge(self, plan: Plan | None = None, **options: Any) -> Copied:
+        """Carry a plan out, or the one that is made now, and go on with the copy."""
+        chosen, original = plan or self.plan(**options), self.data
+        done = purging.purge(self.path, chosen, self.home_dir)
+        assert self.data == original
+        self.path = done.path
+        return done
 
     @property
     def data(self) -> bytes:
@@ -77,8 +72,11 @@ class Recorded(SessionBuilder):
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """The rows that can be read."""
-        return [json.loads(line) for line in self.data.splitlines()]
+        """The rows, without what a copy adds to them."""
+        added = ("forkedFrom", "sessionId")
+        rows = [json.loads(line) for line in self.data.splitlines()]
+        said = [row for row in rows if row["type"] != "custom-title"]
+        return [{name: row[name] for name in row if name not in added} for row in said]
 
     @property
     def results(self) -> dict[str, str]:
@@ -97,6 +95,14 @@ class Recorded(SessionBuilder):
     def is_gone(self, call_id: str) -> bool:
         """Whether a result became a reference."""
         return stub.bytes_line_stands_for(self.results[call_id]) is not None
+
+
+def plain(data: bytes, session_id: str = "11111111-2222-4333-8444-555555555555") -> bytes:
+    """What a copy holds, without what being one adds to it."""
+    names = rb'\{"sessionId":"[^"]*","messageUuid":"[^"]*"\}'
+    data = re.sub(rb',"forkedFrom":' + names + rb"(?=\})", b"", data)
+    data = re.sub(rb'\n?\{"type":"custom-title".*\n\Z', b"", data)
+    return re.sub(rb'("sessionId"\s*:\s*)"[\w-]*"', rb'\1"%s"' % session_id.encode(), data)
 
 
 def everything(folder: str) -> dict[str, bytes]:

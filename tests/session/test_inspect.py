@@ -22,7 +22,6 @@ from brimline.session.inspect import LARGEST
 from brimline.testing import SessionBuilder, text_block
 from brimline.transcript import read
 
-from . import machines
 from .broken import ROWS, lines_of, worked
 
 
@@ -301,7 +300,10 @@ def test_rows_that_share_a_line_are_counted_each_by_its_own_bytes() -> None:
 @pytest.fixture
 def path(world: Path) -> Path:
     """A session of forty rows."""
-    return machines.make_session(world / "p" / "s.jsonl")
+    path = world / "p" / "s.jsonl"
+    path.parent.mkdir()
+    path.write_bytes(b"".join(b'{"n":%d,"text":"old"}\n' % number for number in range(40)))
+    return path
 
 
 def test_a_session_without_an_id_has_that_of_its_file(world: Path) -> None:

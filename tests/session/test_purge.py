@@ -11,10 +11,9 @@ import pytest
 from tests.transcript.compacted import compact_inside
 
 from brimline.hooks import entry
+from brimline.session import copies, session_documents, session_text
 from brimline.session import purge as purging
-from brimline.session import restore as restoring
-from brimline.session import session_documents, session_text
-from brimline.session.disk import RewriteError
+from brimline.session.copying import CopyError
 from brimline.session.purge import Options
 from brimline.store import contents, pins, put
 from brimline.testing import text_block
@@ -56,8 +55,7 @@ def test_an_old_result_becomes_a_line(session: Recorded, home_dir: str, old_resu
     assert text == f"[brimline: Bash make: {len(content):,} bytes, recall {key[:19]}]"
     assert contents.read_content(home_dir, key) == content
     assert [row["uuid"] for row in session.rows] == names
-    assert len(before) - len(session.data) == found.saved_disk_bytes
-    assert done.before.length - done.after.length == found.saved_disk_bytes
+    assert (done.length, done.size_bytes) == (len(before), len(session.data))
     assert found.saved_context_tokens == int((len(output("build")) - len(text)) / 2.85)
 
 
@@ -165,7 +163,7 @@ def test_results_that_the_user_pinned_stay(session: Recorded, home_dir: str) -> 
     by_key = session.call(output("by key"))
     pins.pin(home_dir, put.put(home_dir, output("by key").encode(), {}), "soft")
     session.talk()
-    before = session.data.splitlines()
+    before = session.rows
 
     found = session.plan()
     session.purge()
@@ -173,25 +171,26 @@ def test_results_that_the_user_pinned_stay(session: Recorded, home_dir: str) -> 
     assert found.kept["pinned"] == 4
     assert session.is_gone(other)
     assert not any(session.is_gone(one) for one in (last, following, queued, by_key))
-    assert before[2] in session.data.splitlines()
+    assert before[2] == session.rows[2]
 
 
 def test_a_session_that_changed_since_it_was_looked_at_is_refused(
     session: Recorded, home_dir: str, old_result: str
 ) -> None:
-    """Nothing is swapped, and no record of a purge stays behind; what was added goes along."""
+    """There is no copy, and no record of one; what was added since is in the session alone."""
     found = session.plan()
     original = session.data
     for changed in (original.replace("naïvely".encode(), b"cleverly"), original[100:]):
         session.data = changed
-        with pytest.raises(RewriteError, match="changed by another program"):
+        with pytest.raises(CopyError, match="changed by another program"):
             session.purge(found)
         assert session.data == changed
-    assert not os.path.exists(f"{home_dir}/backups/purges")
+    assert os.listdir(os.path.dirname(session.path)).count("session.jsonl") == 1
+    assert not any(name.startswith(f"{home_dir}/copies") for name in everything(home_dir))
 
     session.data = original + b'{"type":"late"}\n'
     session.purge(found)
-    assert session.data.endswith(b'{"type":"late"}\n')
+    assert b'"late"' not in session.data
     assert session.is_gone(old_result)
 
 
@@ -221,20 +220,18 @@ def test_only_the_conversation_as_it_is_now_is_judged(session: Recorded) -> None
     call = session.call(output("before", 1_400))
     compact_inside(session)
     session.talk()
-    before = session.data.split(b"compact_boundary")[0]
+    boundary = next(n for n, one in enumerate(session.rows) if "compactMetadata" in one)
+    before = session.rows[:boundary]
 
     session.purge(threshold_bytes=1_000, **only("old"))
 
     assert session.is_gone(call)
-    assert session.data.startswith(before)
+    assert session.rows[:boundary] == before
 
 
 @pytest.mark.parametrize("model", ["claude-fable-5-2", "claude-sonnet-4-6"])
 def test_thinking_that_is_bound_is_counted_and_left_out(session: Recorded, model: str) -> None:
-    """The client's own row names the first reply behind the first change; restore takes it back.
-
-    It stands before the last row, on which the client goes on, so that no restore cuts that off.
-    """
+    """The client's own row, the last one, names the first reply behind the first change."""
     session.model = model
     thought = {"type": "thinking", "thinking": "t" * 2_200, "signature": "s"}
     session.prompt()
@@ -243,9 +240,8 @@ def test_thinking_that_is_bound_is_counted_and_left_out(session: Recorded, model
     session.reply(40_000, thought, message_id="msg_after")
     session.talk()
     session.reply(40_000, thought, message_id="msg_last")
-    last = session.parent
     session.talk(1)
-    before, end = session.data, session.parent
+    end = session.parent
     found = session.plan()
     session.purge(found)
 
@@ -259,18 +255,12 @@ def test_thinking_that_is_bound_is_counted_and_left_out(session: Recorded, model
     document = session_documents.purge_plan_document(session.path, found)
     plan = " ".join(session_text.purge_plan_text(document).split())
     assert "2 of 3 thoughts behind the first replaced result will not be sent again" in plan
-    assert added[0]["parentUuid"] == last
-    assert [session.rows[-1][name] for name in ("parentUuid", "uuid")] == [added[0]["uuid"], end]
+    assert (session.rows[-1], added[0]["parentUuid"]) == (added[0], end)
     assert added[0]["attachment"] == {
         "type": "thinking_stripped",
         "scope": "partial",
         "from": {"messageId": "msg_after", "thinkingIndex": 0},
     }
-    undo = restoring.plan_full_restore(session.path, session.home_dir)
-    told = " ".join(session_text.restore_plan_sentence(undo).split())
-    assert told.endswith("Thinking of turns made since will not be sent again.")
-    session.restore()
-    assert session.data == before
 
 
 def test_copies_go_from_the_disk_and_results_stay(session: Recorded) -> None:
@@ -528,18 +518,18 @@ def test_a_plan_keeps_nothing_that_only_planning_needs(session: Recorded, old_re
 
 
 def test_the_note_on_a_purge_tells_what_it_took(session: Recorded, old_result: str) -> None:
-    """Tokens by call, thoughts, and the keys; the last thing stored is not what a purge took."""
+    """Tokens by call, and the keys; the last thing stored is not what a purge took."""
     last = put.put(session.home_dir, b"something", {})
     found = session.plan()
     session.purge(found)
 
-    (note,), problems = restoring.read_notes_and_problems(session.home_dir, "session")
+    note = copies.copy_of_id(session.home_dir, find.session_id_of(session.path))
 
-    assert problems == []
-    assert (note.context_tokens, note.lost_thoughts) == (found.saved_context_tokens, 0)
+    assert note is not None
+    assert (note.kind, note.context_tokens) == ("purged", found.saved_context_tokens)
     assert note.tokens_of == {old_result: found.saved_context_tokens}
     key = "sha256:" + hashlib.sha256(output("build").encode()).hexdigest()
-    assert note.store_keys == {key}
+    assert list(note.keys) == [key]
     assert contents.last_key(session.home_dir) == last
     assert contents.read_content(session.home_dir, key) == output("build").encode()
 
@@ -549,10 +539,11 @@ def test_progress_is_told_for_every_byte_of_a_purge(session: Recorded, old_resul
     found, told = session.plan(), list[int]()
     size = len(session.data)
 
-    purging.purge(session.path, found, session.home_dir, quiet_s=0.01, progress=told.append)
+    done = purging.purge(session.path, found, session.home_dir, progress=told.append)
 
     assert sum(told) == size
-    assert session.is_gone(old_result)
+    assert old_result in found.characters_of
+    assert done.is_new
 
 
 def test_copies_and_progress_that_a_compaction_preserved_stay(session: Recorded) -> None:

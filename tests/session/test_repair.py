@@ -14,12 +14,11 @@ from hypothesis import strategies as st
 from tests.transcript.compacted import compact_inside
 
 from brimline.session import faults, repair
-from brimline.session.disk import RewriteError
+from brimline.session.copying import CopyError
 from brimline.store import contents
 from brimline.store import stub as stubs
 from brimline.testing import SessionBuilder, text_block
 
-from . import machines
 from .broken import (
     BREAKS,
     ROWS,
@@ -34,7 +33,7 @@ from .broken import (
     sound_lines,
     worked,
 )
-from .machines import LONG_AGO
+from .recorded import LONG_AGO, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,11 +54,18 @@ def path(world: Path) -> Path:
 
 
 def _mend(path: Path, home_dir: str, data: list[bytes] | None = None) -> Report:
-    """Repair a session that nobody has written to for a long time."""
+    """Repair a session, and put what the copy says in its place."""
     if data is not None:
         path.write_bytes(b"".join(data))
     os.utime(path, (LONG_AGO, LONG_AGO))
-    return repair.repair(str(path), home_dir=home_dir, quiet_s=0)
+    before = path.read_bytes()
+    report = repair.repair(str(path), home_dir=home_dir)
+    assert path.read_bytes() == before
+    if report.copy:
+        copy = Path(report.copy.path)
+        path.write_bytes(plain(copy.read_bytes()) + b"\n" * before.endswith(b"\n"))
+        copy.unlink()
+    return report
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
@@ -69,7 +75,7 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 @pytest.mark.row("S3-44", "S3-45", "S3-48", "S3-49", "S3-50", "S3-51")
 @pytest.mark.parametrize("kind", BREAKS)
 def test_what_is_broken_is_mended_once(kind: str, path: Path, home_dir: str, world: Path) -> None:
-    """A look touches nothing; then no fault is left, and a restore brings the damage back."""
+    """A look touches nothing; then no fault is left in the copy, and the session is as it was."""
     damaged = BREAKS[kind](sound_lines(world))
     path.write_bytes(b"".join(damaged))
     told = repair.examine(str(path))
@@ -81,18 +87,12 @@ def test_what_is_broken_is_mended_once(kind: str, path: Path, home_dir: str, wor
     assert told.mendable_faults == report.before.mendable_faults
     assert report.after is not None
     assert report.after.faults == []
-    assert report.backup is not None
-    assert Path(report.backup).read_bytes() == b"".join(damaged)
-    after = path.read_bytes()
     again = _mend(path, home_dir)
-    assert (again.before.mendable_faults, again.after, again.backup) == ([], None, None)
-    path.write_bytes(after + b'{"type":"later"}\n')
-    machines.restore(path, home_dir)
-    assert path.read_bytes() == b"".join(damaged) + b'{"type":"later"}\n'
+    assert (again.before.mendable_faults, again.after, again.copy) == ([], None, None)
 
 
 def test_sound_sessions_and_what_has_two_mends_stay(path: Path, home_dir: str, world: Path) -> None:
-    """No backup, no file of ours, no other time of change."""
+    """No copy, no file of ours, no other time of change."""
     lines = sound_lines(world)
     for doubt in ([], [faults.DIFFERING]):
         if doubt:
@@ -172,14 +172,14 @@ def test_rows_on_one_line_get_lines_of_their_own(
     assert path.read_bytes() == ending.join(wanted)
 
 
-def test_a_copy_that_is_not_sound_is_not_swapped_in(
+def test_of_what_would_not_be_sound_there_is_no_copy(
     path: Path, home_dir: str, world: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A mend that does not mend is found before the swap."""
+    """A mend that does not mend is found before."""
     monkeypatch.setattr(repair, "row_bytes", lambda value: line(value | {"parentUuid": "no"})[:-1])
     damaged = BREAKS["orphan_result"](sound_lines(world))
 
-    with pytest.raises(RewriteError, match="not sound"):
+    with pytest.raises(CopyError, match="not sound"):
         _mend(path, home_dir, damaged)
     assert path.read_bytes() == b"".join(damaged)
     assert os.listdir(path.parent) == [path.name]
@@ -235,8 +235,8 @@ def _damaged(lines: list[bytes], damage: list[tuple[str, int, int]]) -> list[byt
 @example([("copy", 0, 14), ("copy", 15, 0), ("drop", 31, 0)])
 @example([("drop", 21, 0), ("drop", 0, 0), ("tear", 32, 0), ("drop", 33, 0)])
 @example([(ROW_A, b""), (b"\xef\xbb\xbf", b""), (ROW_A, b"\n")])
-def test_any_damage_is_mended_for_good_and_can_be_undone(damage: list[Any]) -> None:
-    """Repair after repair changes nothing, and restore brings the damage back."""
+def test_any_damage_is_mended_for_good(damage: list[Any]) -> None:
+    """Repair after repair changes nothing."""
     with tempfile.TemporaryDirectory() as folder:
         path, home_dir = Path(folder) / "s.jsonl", f"{folder}/home"
         if damage and isinstance(damage[0][0], bytes):
@@ -257,8 +257,6 @@ def _require_mended_for_good(path: Path, home_dir: str, lines: list[bytes]) -> N
     assert findings(after).mendable_faults == []
     assert _mend(path, home_dir).after is None
     assert path.read_bytes() == after
-    machines.restore(path, home_dir)
-    assert path.read_bytes() == b"".join(lines)
 
 
 def lose_parent(lines: list[bytes], text: str) -> list[bytes]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from brimline import clock
-from brimline.session import repair, restore, session_documents
+from brimline.session import repair, session_documents
 from brimline.testing import SessionBuilder
 
 from .broken import BREAKS, lines_of, worked
@@ -111,7 +110,7 @@ def test_a_repair_tells_what_it_found_and_did(world: Path, home_dir: str) -> Non
     os.utime(path, (1_000, 1_000))
 
     looked = repair.Report(str(path), repair.examine(str(path)))
-    done = repair.repair(str(path), home_dir=home_dir, quiet_s=0)
+    done = repair.repair(str(path), home_dir=home_dir)
 
     would = session_documents.repair_document(looked, dry_run=True)
     did = session_documents.repair_document(done, dry_run=False)
@@ -122,30 +121,12 @@ def test_a_repair_tells_what_it_found_and_did(world: Path, home_dir: str) -> Non
         True,
     )
     assert fault["meaning"].startswith("the parent is not in the session")
-    assert (would["dry_run"], would["changed"], would["after"], would["backup"]) == (
-        *(True, False, None, None),
-    )
+    assert (would["dry_run"], would["changed"], would["after"]) == (True, False, None)
     assert would["before"] == {"faults": [fault], "notes": []}
-    assert (did["dry_run"], did["changed"], did["is_still_written"]) == (False, True, False)
+    assert (did["dry_run"], did["changed"]) == (False, True)
     assert did["after"] == {"faults": [], "notes": []}
     assert did["mended"] == [fault]
-    assert os.path.isfile(did["backup"])
     assert did["transcript"] == str(path)
-
-
-def test_backups_are_listed_and_added_up() -> None:
-    """With the time as the client spells times."""
-    made: list[Any] = [restore.Backup(f"/b/{size}", "/s", size, 1_000.0) for size in (5, 7)]
-
-    found = session_documents.backup_list_document(made)
-
-    assert (found["count"], found["size_bytes"]) == (2, 12)
-    assert found["backups"][1] == {
-        "path": "/b/7",
-        "session": "/s",
-        "size_bytes": 7,
-        "made_at": clock.format_utc(1_000.0),
-    }
 
 
 def test_shares_have_four_digits(recorded: Recorded) -> None:

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from brimline.session import session_text
-from brimline.session.disk import Fingerprint
 from brimline.session.faults import UNDONE
-from brimline.session.restore import Note, Restoration
-from brimline.session.undo_compaction import Undoing
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture(autouse=True)
@@ -107,7 +100,6 @@ def test_a_session_is_told_in_full() -> None:
     [
         (0, None),
         (30, "That was before a purge, which took out ~30: the next one ~4,000"),
-        (-30, "That was before a restore, which brought back ~30: the next one ~4,000"),
     ],
 )
 def test_what_changed_since_the_last_request_is_told(purged: int, said: str | None) -> None:
@@ -222,18 +214,6 @@ def test_a_purge_is_told_by_strategy() -> None:
     assert "(~900 tokens of the context)" in lost
 
 
-def test_a_preview_names_the_command_and_who_is_in_the_way(tmp_path: Path) -> None:
-    """A session that nobody uses can be purged at once."""
-    path = tmp_path / "s 1.jsonl"
-    path.write_text("", encoding="utf-8")
-    document = PURGE | {"path": str(path), "changes": []}
-    used = session_text.purge_dry_run_text(document, ["brimline", "session", "purge", str(path)])
-    assert "The session is in use (it was written " in used
-    os.utime(path, (1_000, 1_000))
-    idle = session_text.purge_dry_run_text(document, ["brimline", "session", "purge", str(path)])
-    assert idle.endswith(f"Nothing was changed. To do it:\n  brimline session purge '{path}'")
-
-
 def test_the_first_twenty_results_that_go_are_named() -> None:
     """The others are counted."""
     one = {"request": 7, "bytes": 2_000, "strategy": "results", "tool": None, "source": "x"}
@@ -246,40 +226,11 @@ def test_the_first_twenty_results_that_go_are_named() -> None:
     assert more.endswith("\n  … and 1 more (--json lists all)")
 
 
-DONE: dict[str, Any] = {
-    "path": "/t/s 1.jsonl",
-    "bytes": 12_000,
-    "bytes_after": 9_000,
-    "context_tokens_saved_estimated": 40,
-    "backup": "/t/b",
-    "appended_lines": 0,
-    "is_still_written": False,
-}
-
-
-def test_a_purge_that_was_done_tells_the_way_back() -> None:
-    """And what came meanwhile, and who still writes."""
-    smaller = "~40 tokens smaller (estimated)."
-    assert session_text.purge_done_text(DONE).split("\n") == [
-        f"Purged: the session is 9.0 kB (12.0 kB before), the next request {smaller}",
-        "Backup: /t/b",
-        "Undo:   brimline session restore '/t/s 1.jsonl'",
-        "Prune:  brimline session backups --prune DAYS",
-    ]
-    late = session_text.purge_done_text(
-        DONE | {"appended_lines": 1, "is_still_written": True}
-    ).split("\n")
-    assert late[4] == "Added what came meanwhile: 1 line."
-    assert late[5].startswith("A program still has the former file open")
-
-
 REPAIR: dict[str, Any] = {
     "transcript": "/t/s1.jsonl",
     "mended": [],
     "left_alone": [],
     "after": None,
-    "backup": "/t/b",
-    "is_still_written": False,
 }
 
 
@@ -296,72 +247,6 @@ def test_a_repair_says_what_it_found_and_did() -> None:
     left = told(left_alone=[fault(1), fault(2)])
     assert left[1] == "Left alone, as no repair of them is certain:"
     assert left[-1] == "Nothing to mend."
-    done = told(mended=[fault(1), fault(2)], after={"faults": []}, is_still_written=True)
-    assert done[-5:-1] == [
-        "Mended 2 faults.",
-        "After: 0 faults, sound",
-        "Backup: /t/b",
-        "Undo:   brimline session restore /t/s1.jsonl",
-    ]
-    assert "After: 1 fault" in told(mended=[fault(1)], after={"faults": [fault(9)]})
-
-
-def test_backups_are_listed_with_their_size_and_time() -> None:
-    """And added up."""
-    copies = [
-        {"size_bytes": 9_000, "made_at": "2026-01-08T15:49:03.000Z", "path": "/b/1"},
-        {"size_bytes": 12, "made_at": None, "path": "/b/2"},
-    ]
-    assert session_text.backup_list_text({"backups": copies, "size_bytes": 9_012}).split("\n") == [
-        "   9.0 kB  2026-01-08 15:49Z  /b/1",
-        "     12 B  unknown  /b/2",
-        "2 backups, 9.0 kB.",
-    ]
-    assert (
-        session_text.backup_list_text({"backups": [], "size_bytes": 0}) == "There are no backups."
-    )
-
-
-def rewritten(before: int, after: int, lost_thoughts: int = 0) -> Note:
-    """The note on a rewrite that made a file of so many bytes from one of others."""
-    sizes = (Fingerprint(before, "x"), Fingerprint(after, "y"))
-    return Note("/n/1", "/t/s.jsonl", 1.0, *sizes, 0, lost_thoughts, {})
-
-
-STAYS = "byte for byte; what was appended since stays."
-NO_THINKING = " Thinking of turns made since will not be sent again."
-
-
-@pytest.mark.parametrize(
-    ("undone", "said"),
-    [
-        ([rewritten(9_000, 7_000)], f"1 rewrite to undo, 2.0 kB come back, {STAYS}"),
-        ([rewritten(5, 5), rewritten(4, 5)], f"2 rewrites to undo, {STAYS}"),
-        ([rewritten(5, 5)], f"1 rewrite to undo, {STAYS}"),
-        ([rewritten(5, 4, 1)], f"1 rewrite to undo, 1 B come back, {STAYS}{NO_THINKING}"),
-    ],
-)
-def test_a_restore_says_what_comes_back(undone: list[Note], said: str) -> None:
-    """Where something does, and what that costs."""
-    told = session_text.restore_plan_sentence(Restoration("/t/s.jsonl", "/h", undone))
-
-    assert told == f"/t/s.jsonl: {said}"
-    nothing = session_text.restore_plan_sentence(Restoration("/t/s.jsonl", "/h", []))
-    assert nothing.startswith("Nothing to restore: /t/s.jsonl was not purged with this data folder")
-
-
-@pytest.mark.parametrize(("start", "needs_repair"), [(0, True), (1, False)])
-def test_going_back_says_where_the_rest_will_be(start: int, needs_repair: bool) -> None:
-    """Rows that hang on those before the compaction bring them along, until a repair."""
-    found = Undoing("/t/s.jsonl", "/h", 9, start, 20, "2026-01-08T15:49:03Z", "/t/two.jsonl")
-
-    said = session_text.undo_plan_sentence(found)
-
-    begin = "/t/s.jsonl: back to before the compaction without a model of 2026-01-08 15:49Z."
-    assert said.startswith(f"{begin} What came after it is saved as a second session:")
-    assert "`claude --resume two`." in said
-    repair = " Run `brimline session repair --session two` first, or that sends everything again."
-    assert said.endswith(repair) is needs_repair
 
 
 @pytest.mark.parametrize(("length", "cut"), [(120, False), (121, True)])

@@ -1,4 +1,4 @@
-"""What two sessions share counts once: in a fork, and in what came after an undone compaction."""
+"""What two sessions share counts once: in a fork, and in copies of ours."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from brimline.fast import json, paths
 from brimline.memory import deep, hits
-from brimline.session import inspect, originals, undo_compaction
+from brimline.session import inspect, originals, purge, undo_compaction
 from brimline.state import history, lookback
 from brimline.store import contents, layout, put
 from brimline.transcript import find, read, row
@@ -29,10 +29,16 @@ _LONG_AGO = 1_700_000_000
 
 
 def undone(path: str, home_dir: str) -> str:
-    """Take a session back to before its last compaction; returns the second session's file."""
-    plan = undo_compaction.plan_cut_before(path, home_dir)
-    undo_compaction.cut_before_compaction(plan, quiet_s=0.01)
-    return plan.second
+    """A copy from before the last compaction."""
+    return undo_compaction.copy_before_compaction(
+        undo_compaction.plan_cut_before(path), home_dir
+    ).path
+
+
+def purged(path: str, home_dir: str) -> str:
+    """A purged copy."""
+    plan = purge.plan_purge(path, purge.Options(keep_requests=0), home_dir)
+    return purge.purge(path, plan, home_dir).path
 
 
 def forked(path: str, _home_dir: str) -> str:
@@ -61,7 +67,7 @@ def _placed(source: Path, project_dir: str) -> str:
     return path
 
 
-@pytest.mark.parametrize("go_on", [undone, forked])
+@pytest.mark.parametrize("go_on", [undone, purged, forked])
 @pytest.mark.parametrize("is_read_before", [True, False])
 def test_memory_has_every_message_once(
     first: str, home_dir: str, project_dir: str, go_on: GoOn, is_read_before: bool
@@ -87,7 +93,7 @@ def test_memory_has_every_message_once(
         assert owners[text] == find.session_id_of(first), text
 
 
-@pytest.mark.parametrize("go_on", [undone, forked])
+@pytest.mark.parametrize("go_on", [undone, purged, forked])
 @pytest.mark.parametrize("is_known_by", ["the file", "hooks"])
 def test_history_has_every_compaction_once(
     first: str, home_dir: str, go_on: GoOn, is_known_by: str
@@ -114,22 +120,16 @@ def test_history_has_every_compaction_once(
     assert shown(find.session_id_of(second)) == []
 
 
-@pytest.mark.parametrize("go_on", [undone, forked])
-def test_inspect_counts_the_turns_that_began_in_a_session(
-    first: str, home_dir: str, go_on: GoOn
-) -> None:
+def test_inspect_counts_the_turns_that_began_in_a_session(first: str, home_dir: str) -> None:
     """As it counts requests: those of before are in the context, but were made elsewhere."""
     whole = inspect.inspect(first)
-    second = inspect.inspect(go_on(first, home_dir))
+    second = inspect.inspect(forked(first, home_dir))
     assert (whole.turns, len(whole.occupancies)) == (3, 7)
     assert (second.turns, len(second.occupancies)) == (1, 3)
-    if go_on is undone:
-        rest = inspect.inspect(first)
-        assert (rest.turns, len(rest.occupancies)) == (2, 4)
     assert second.context.composed.parts["user"] > 0
 
 
-@pytest.mark.parametrize("go_on", [undone, forked])
+@pytest.mark.parametrize("go_on", [purged, forked])
 def test_a_line_in_the_second_session_is_recalled_from_the_first(
     first: str, home_dir: str, go_on: GoOn
 ) -> None:

@@ -1,4 +1,4 @@
-"""`brimline session`: look into a recorded session, shrink it, mend it, and put it back."""
+"""`brimline session`: look into a recorded session, shrink or mend it in a copy, and go back."""
 
 from __future__ import annotations
 
@@ -6,51 +6,54 @@ import gc
 import os
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from brimline import output
 from brimline.errors import SessionError
-from brimline.fast import paths
+from brimline.fast import io, paths
 from brimline.session import (
+    backups,
     in_use,
+    legacy,
     purge,
-    recovery,
     repair,
     restore,
     session_documents,
     session_text,
     undo_compaction,
 )
-from brimline.session.disk import RewriteError
+from brimline.settings import config
 from brimline.transcript import find
 
 if TYPE_CHECKING:
-    from brimline.session.restore import Backup
+    from collections.abc import Callable
 
-_EXIT_CODES = """\b
-Exit codes:
-  0  done, or nothing to do
-  1  failed or cancelled; nothing was changed
-  2  wrong usage
-  3  the session is in use; nothing was changed
-  4  another brimline command is at work on it
-  5  failed after the session was rewritten; the message says how to undo it"""
+    from brimline.session.backups import Backup
+    from brimline.session.copying import Copied
+
 _DAY_S = 86_400
 
 
-def _find_and_recover_session_file(file: str | None, session_id: str | None) -> str:
-    """The session that is meant; what an earlier command left unfinished on it is finished.
+def _find_session_file(file: str | None, session_id: str | None) -> str:
+    """The session that is meant.
 
     Raises:
         SessionError: there is none, or it is something else than a session.
     """
-    path = find.checked_transcript(find.wanted_transcript(output.given_session(file, session_id)))
-    for one in recovery.finish_rewrites_at_path(path):
-        if one.problem:
-            output.print_note(one.problem)
-    return path
+    return find.checked_transcript(find.wanted_transcript(output.given_session(file, session_id)))
+
+
+def _copy_document(copied: Copied) -> dict[str, Any]:
+    return session_documents.copy_document(copied, _cleanup_days(copied.original))
+
+
+def _cleanup_days(path: str) -> int | None:
+    """After how many days the client deletes a session that is left alone."""
+    project = find.folder_it_began_in(path) or os.getcwd()
+    days: int | None = config.build_live_policy(paths.data_dir(), project).client["cleanup_days"]
+    return days
 
 
 def _make_reading_progress(path: str) -> output.Progress:
@@ -70,13 +73,13 @@ def inspect_command(file: str | None, session_id: str | None, as_json: bool) -> 
       brimline session inspect
       brimline session inspect session.jsonl --json
     """
-    path = _find_and_recover_session_file(file, session_id)
+    path = _find_session_file(file, session_id)
     with _make_reading_progress(path) as bar:
         document = session_documents.inspection_document(path, paths.data_dir(), bar.advance)
     output.answer(document, session_text.inspection_text, as_json=as_json)
 
 
-@output.command("purge", epilog=_EXIT_CODES)
+@output.command("purge")
 @output.session_argument_and_option
 @click.option(
     "--threshold", metavar="N", type=click.IntRange(1), help="Replace results from N characters on."
@@ -100,8 +103,8 @@ def purge_command(file: str | None, session_id: str | None, as_json: bool, **fla
 
     Old bulk becomes a line that can be recalled, as in a compaction without a model: the results of
     the last 15 calls, your words, the files edited last, failures and short results stay. The
-    client's own copies and progress rows go too. `brimline session restore` puts everything back.
-    Shows the figures and asks first.
+    client's own copies and progress rows go too. All that in a copy beside the session, which may
+    be open meanwhile and stays as it is. Shows the figures and asks first.
 
     \b
     Example:
@@ -109,9 +112,7 @@ def purge_command(file: str | None, session_id: str | None, as_json: bool, **fla
       brimline session purge session.jsonl --keep-recent 20 --yes
       brimline session purge --strategy old --strategy copies
     """
-    path = _find_and_recover_session_file(file, session_id)
-    if restore.has_backup_name(path):
-        raise RewriteError(f"{path} is a backup, which stays as it is: copy it and purge the copy")
+    path = _find_session_file(file, session_id)
     path, home_dir = os.path.realpath(path), paths.data_dir()
     strategies = frozenset(flags["strategy"]) or purge.DEFAULT
     options = purge.Options(flags["threshold"], flags["keep_recent"], strategies)
@@ -132,23 +133,15 @@ def purge_command(file: str | None, session_id: str | None, as_json: bool, **fla
         return
     if not as_json:
         output.say(session_text.purge_plan_text(report))
-    in_use.require_idle(path)
-    name = os.path.basename(path)
-    question = f"Rewrite {name}? A backup is kept, and `brimline session restore` undoes it."
+    question = f"Make a purged copy of {os.path.basename(path)}?"
     output.require_consent(question, yes=flags["yes"])
-    with output.Progress("Rewriting", planned.survey.length) as bar:
+    with output.Progress("Copying", planned.survey.length) as bar:
         done = purge.purge(path, planned, home_dir, progress=bar.advance)
-    report |= {
-        "applied": done.swapped,
-        "bytes_after": done.after.length,
-        "backup": done.backup,
-        "appended_lines": done.late_lines,
-        "is_still_written": not done.is_over,
-    }
+    report |= _copy_document(done)
     output.answer(report, session_text.purge_done_text, as_json=as_json)
 
 
-@output.command("repair", epilog=_EXIT_CODES)
+@output.command("repair")
 @output.session_argument_and_option
 @output.dry_run_option
 @output.yes_option
@@ -159,30 +152,32 @@ def repair_command(
 
     What has exactly one mend is mended: lost parents, calls and results that lost each other,
     several rows on one line. Where two mends are possible nothing is guessed, and the command says
-    where. A backup is kept, and `brimline session restore` undoes the repair.
+    where. It is mended in a copy beside it, and stays as it is.
 
     \b
     Example:
       brimline session repair --dry-run
       brimline session repair session.jsonl --yes
     """
-    path, home_dir = _find_and_recover_session_file(file, session_id), paths.data_dir()
+    path, home_dir = _find_session_file(file, session_id), paths.data_dir()
     with _make_reading_progress(path) as bar:
         report = repair.Report(os.path.realpath(path), repair.examine(path, bar.advance))
     mendable = report.before.mendable_faults
     if mendable and not dry_run:
-        in_use.require_idle(report.path)
         if not yes:
             preview = session_documents.repair_document(report, dry_run=True)
             output.say("\n".join(session_text.found_fault_lines(preview)), err=True)
-        output.require_consent(f"Mend {output.count_text(len(mendable), 'fault')}?", yes=yes)
+        output.require_consent(
+            f"Mend {output.count_text(len(mendable), 'fault')} in a copy?", yes=yes
+        )
         with output.Progress("Mending", 2 * os.path.getsize(path)) as bar:
             report = repair.repair(path, home_dir=home_dir, progress=bar.advance)
     document = session_documents.repair_document(report, dry_run=dry_run)
+    document |= _copy_document(report.copy) if report.copy else {}
     output.answer(document, session_text.repair_text, as_json=as_json)
 
 
-@output.command("restore", epilog=_EXIT_CODES)
+@output.command("restore")
 @output.session_argument_and_option
 @output.dry_run_option
 @output.yes_option
@@ -199,61 +194,73 @@ def restore_command(
     before_compaction: bool,
     as_json: bool,
 ) -> None:
-    """Put a session back to what it was before purges and repairs.
+    """Go back to before a purge, a repair or a compaction.
 
-    It is its backup and whatever was appended since, byte for byte. Several rewrites in a row are
-    undone together. Of a compaction without a model the rows from before are still there: the
-    session goes on from them, and what came after is saved as a second session.
+    Names the session that a copy was made of, which is as it was. Where the client has deleted it,
+    what was replaced comes back from the store, in another copy. What older versions rewrote in
+    place comes back in a copy too. Of a compaction without a model the rows from before are still
+    there: the copy ends before it.
 
     \b
     Example:
       brimline session restore
       brimline session restore session.jsonl --before-compaction --yes
     """
-    path = _find_and_recover_session_file(file, session_id)
+    path, home_dir = os.path.realpath(_find_session_file(file, session_id)), paths.data_dir()
+    asks = _Asks(dry_run=dry_run, yes=yes, as_json=as_json)
     if before_compaction:
-        _undo_compaction(path, dry_run=dry_run, yes=yes, as_json=as_json)
+        with _make_reading_progress(path) as bar:
+            plan = undo_compaction.plan_cut_before(path, bar.advance)
+        document: dict[str, Any] = {"path": path, "compacted_at": plan.at, "applied": False}
+        said = session_text.undo_plan_sentence(plan)
+        asks.then_copy(
+            document, said, lambda: undo_compaction.copy_before_compaction(plan, home_dir)
+        )
         return
-    with _make_reading_progress(path) as bar:
-        plan = restore.plan_full_restore(path, paths.data_dir(), bar.advance)
-    document: dict[str, Any] = {
-        "path": plan.path,
-        "rewrites": len(plan.undone),
-        "problems": [str(problem) for problem in plan.problems],
-        "applied": False,
-    }
-    if not as_json:
-        output.say(session_text.restore_plan_sentence(plan))
-        for problem in plan.problems:
-            output.print_note(f"an older rewrite stays as it is: {problem}")
-    done = ""
-    if plan.undone and not dry_run:
-        in_use.require_idle(plan.path)
-        output.require_consent("Put it back? A backup of the present state is kept.", yes=yes)
-        with output.Progress("Restoring", sum(one.end - one.start for one in plan.pieces)) as bar:
-            made = restore.restore(plan, progress=bar.advance)
-        document |= {"applied": True, "bytes_after": made.after.length, "backup": made.backup}
-        done = f"Restored: {output.size_text(made.after.length)}. Backup: {made.backup}"
-    output.answer(document, done, as_json=as_json)
+    way = restore.way_back(home_dir, path)
+    if way is None:
+        _undo_older_rewrites(path, home_dir, asks)
+        return
+    document = session_documents.way_back_document(path, way, _cleanup_days(path))
+    said = session_text.way_back_text(document)
+    if way.original is not None:
+        output.answer(document, said, as_json=as_json)
+        return
+    asks.then_copy(document, said, lambda: restore.restore_from_store(home_dir, path, way.copy))
 
 
-def _undo_compaction(path: str, *, dry_run: bool, yes: bool, as_json: bool) -> None:
-    """Go back to before the last compaction without a model."""
+class _Asks(NamedTuple):
+    """How a command that makes a copy was called."""
+
+    dry_run: bool
+    yes: bool
+    as_json: bool
+
+    def then_copy(self, document: dict[str, Any], said: str, copy: Callable[[], Copied]) -> None:
+        """Say what is to be done, and do it unless told otherwise."""
+        if not self.as_json:
+            output.say(said)
+        done = ""
+        if not self.dry_run:
+            output.require_consent("Make that copy?", yes=self.yes)
+            document |= _copy_document(copy())
+            done = "\n".join(session_text.copy_lines(document))
+        output.answer(document, done, as_json=self.as_json)
+
+
+def _undo_older_rewrites(path: str, home_dir: str, asks: _Asks) -> None:
+    """Take back what versions before copies rewrote in place."""
     with _make_reading_progress(path) as bar:
-        plan = undo_compaction.plan_cut_before(path, paths.data_dir(), bar.advance)
-    second = find.session_id_of(plan.second)
-    document: dict[str, Any] = {"path": plan.path, "compacted_at": plan.at, "applied": False}
-    document |= {"second_session": second, "second_path": plan.second}
-    if not as_json:
-        output.say(session_text.undo_plan_sentence(plan))
-    done = ""
-    if not dry_run:
-        in_use.require_idle(plan.path)
-        output.require_consent("Go back? A backup of the present state is kept.", yes=yes)
-        made = undo_compaction.cut_before_compaction(plan)
-        document |= {"applied": True, "bytes_after": made.after.length, "backup": made.backup}
-        done = f"Done: {output.size_text(made.after.length)}. Backup: {made.backup}"
-    output.answer(document, done, as_json=as_json)
+        plan = legacy.plan_full_restore(path, home_dir, bar.advance)
+    problems = [str(problem) for problem in plan.problems]
+    document = {"path": path, "rewrites": len(plan.undone), "problems": problems, "applied": False}
+    said = session_text.restore_plan_sentence(plan)
+    for problem in problems if not asks.as_json else ():
+        output.print_note(f"an older rewrite stays as it is: {problem}")
+    if plan.undone:
+        asks.then_copy(document, said, lambda: legacy.restore(plan))
+    else:
+        output.answer(document, said, as_json=asks.as_json)
 
 
 @output.command("backups")
@@ -262,36 +269,37 @@ def _undo_compaction(path: str, *, dry_run: bool, yes: bool, as_json: bool) -> N
     "--prune",
     metavar="DAYS",
     type=click.FloatRange(0),
-    help="Delete those older than this; 0 deletes all. What goes cannot be restored.",
+    help="Delete those older than this; 0 deletes all. What goes cannot be had again.",
 )
 @output.yes_option
 def backups_command(
     file: str | None, session_id: str | None, prune: float | None, yes: bool, as_json: bool
 ) -> None:
-    """List backups of rewritten sessions, or delete old ones.
+    """List sessions that copies were made of, or delete them.
 
-    A backup is a byte-exact copy from before the rewrite, which `session restore` needs; its name
-    ends in the local time at which it was made.
+    A session that went on since its copy was made, or that is open, is never deleted. What older
+    versions put beside sessions that they rewrote is listed too.
 
     \b
     Example:
       brimline session backups
       brimline session backups --prune 30
     """
-    backups = _backups_asked_for(file, session_id)
+    found = _backups_asked_for(file, session_id)
     if prune is None:
-        document = session_documents.backup_list_document(backups)
+        document = session_documents.backup_list_document(found)
         output.answer(document, session_text.backup_list_text, as_json=as_json)
         return
     limit = time.time() - prune * _DAY_S
-    going = [backup for backup in backups if backup.made_at <= limit]
+    going = [one for one in found if one.made_at <= limit and not one.has_gone_on]
+    going = [one for one in going if not one.copies or not in_use.is_open(one.path)]
     document = session_documents.backup_list_document(going)
     amount = (
         f"{output.count_text(len(going), 'backup')} ({output.size_text(document['size_bytes'])})"
     )
     output.require_consent(f"Delete {amount} for good?", yes=yes or not going)
     for backup in going:
-        os.unlink(backup.path)
+        io.remove(backup.path)
     output.answer(document, f"{amount} deleted.", as_json=as_json)
 
 
@@ -302,16 +310,13 @@ def _backups_asked_for(file: str | None, session_id: str | None) -> list[Backup]
         SessionError: there is neither that session nor a backup of it.
     """
     output.given_session(file, session_id)
+    found = backups.originals(paths.data_dir())
     if file is not None:
-        path = find.transcript_named(file)
-        recovery.finish_rewrites_at_path(path)
-        backups = restore.backups_of(path)
-        if not backups and not os.path.isfile(path):
+        path = os.path.realpath(find.transcript_named(file))
+        older = backups.beside(path)
+        if not older and not os.path.isfile(path):
             raise SessionError(f"{path} is not there, and neither is a backup of it")
-        return backups
+        return [one for one in found if one.path == path] + older
     start = session_id or ""
-    return [
-        backup
-        for backup in restore.all_backups()
-        if os.path.basename(backup.session).startswith(start)
-    ]
+    found += backups.beside_all()
+    return [one for one in found if os.path.basename(one.session).startswith(start)]

@@ -9,7 +9,7 @@ import click
 from brimline import output
 from brimline.fast import paths
 from brimline.gauge import session_status
-from brimline.session import restore
+from brimline.session import copies
 from brimline.settings import config
 from brimline.transcript import find
 
@@ -44,5 +44,5 @@ def status(
     home_dir, policy = paths.data_dir(), config.build_live_policy(paths.data_dir(), os.getcwd())
     with output.Progress("Reading", os.path.getsize(path)) as bar:
         document = session_status.read_status_document(path, home_dir, policy, bar.advance)
-    purged = restore.purged_tokens_by_call_since(home_dir, path, document["measured_at"]).total()
+    purged = copies.purged_tokens_by_call_since(home_dir, path, document["measured_at"]).total()
     output.answer(document, session_status.text(document, purged), as_json=as_json)

@@ -179,7 +179,7 @@ def read_story(path: str, home_dir: str, progress: Callable[[int], None] | None 
 
 def _is_running(path: str) -> bool:
     try:
-        return clock.now_s() - find.modified_at(path) < _PAUSE_S or bool(in_use.why_in_use(path))
+        return clock.now_s() - find.modified_at(path) < _PAUSE_S or in_use.is_open(path)
     except OSError:
         return False  # it went away meanwhile
 

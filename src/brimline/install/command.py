@@ -362,7 +362,7 @@ def _uninstall_lines(out: list[Part], report: dict[str, Any], home_dir: str) -> 
     lines += [f"Removed: {part.subject}." for part in out if not isinstance(part, Settings)]
     still = "Sessions that are running keep their hooks until they end."
     lines.append(still if lines else "brimline was in no settings file; nothing was removed.")
-    lines += [f"Restored the purged session {path}." for path in report["restored_sessions"]]
+    lines += [f"Restored in a copy: {path}." for path in report["restored_sessions"]]
     return lines + _lines_on_what_became_of_data(report, home_dir)
 
 

@@ -14,12 +14,11 @@ from brimline import output, rooms
 from brimline.errors import BrimlineError, InstallError, reason
 from brimline.fast import io, paths
 from brimline.hooks import table
-from brimline.session import restore
-from brimline.session.disk import InUseError
+from brimline.session import backups, copies, legacy
 from brimline.settings import config
 
 if TYPE_CHECKING:
-    from brimline.session.restore import Restoration
+    from brimline.session.legacy import Restoration
 
 # What a room leaves in a session's folder begins with its name, if nothing else is said.
 _ROOMS = "|".join(sorted({room for event in table.EVENTS.values() for room in event.rooms}))
@@ -79,8 +78,8 @@ class Stored:
         self.problems: list[str] = []
         self._keys: dict[str, set[str]] = {}
         noted = self._collect_rewritten_sessions()
-        beside = [backup for path in (*self._keys, *noted) for backup in restore.backups_of(path)]
-        known = {backup.path: backup.session for backup in [*restore.all_backups(), *beside]}
+        beside = [backup for path in (*self._keys, *noted) for backup in backups.beside(path)]
+        known = {backup.path: backup.session for backup in [*backups.beside_all(), *beside]}
         # A session may have moved away from its backup.
         there = [p for p, of in known.items() if os.path.exists(of) or noted.get(of)]
         self.backups, self.only_copies = sorted(there), sorted(known.keys() - there)
@@ -88,8 +87,8 @@ class Stored:
     def _collect_rewritten_sessions(self) -> dict[str, bool]:
         """The sessions that were rewritten, and whether each is still somewhere."""
         noted: dict[str, bool] = {}
-        for name in restore.sessions_with_notes(self.home_dir):
-            notes, damaged = restore.read_notes_and_problems(self.home_dir, name)
+        for name in legacy.sessions_with_notes(self.home_dir):
+            notes, damaged = legacy.read_notes_and_problems(self.home_dir, name)
             self.problems += [str(problem) for problem in damaged]
             for note in notes:
                 places = note.find_session_files()
@@ -102,9 +101,14 @@ class Stored:
         """Return what deleting it all means, a line each."""
         lines = []
         if self._keys or self.problems:
-            lines.append(f"Restore {output.count_text(len(self._keys), 'purged session')} first.")
+            amount = output.count_text(len(self._keys), "session")
+            lines.append(f"Restore {amount} that an older brimline rewrote, in copies, first.")
         lines.append(f"Delete everything brimline has stored in {self.home_dir}.")
         lines.append("Keys that previews and compactions left in sessions then lead nowhere.")
+        lost = [one for one in copies.all_copies(self.home_dir) if one.is_last_to_know]
+        if lost:
+            told = "purged session" if len(lost) == 1 else "purged sessions"
+            lines.append(f"What was replaced in {len(lost):,} {told} is lost: no original is left.")
         if self.backups:
             lines.append(
                 f"Delete {output.count_text(len(self.backups), 'backup')} beside sessions."
@@ -119,14 +123,10 @@ class Stored:
         restored = []
         for path, keys in sorted(self._keys.items()):
             try:
-                plan = restore.plan_full_restore(path, self.home_dir)
-                if plan.undone:
-                    done = restore.restore(plan, forgets=False)
-                    io.remove(done.backup or "")  # of what the purge had left
-                    restored.append(path)
-                why = _why_session_needs_data(path, plan, keys)
-            except InUseError:
-                why = "it is in use: end its client, then run this again"
+                plan = legacy.plan_full_restore(path, self.home_dir)
+                where = legacy.restore(plan).path if plan.undone else path
+                restored += [where] if plan.undone else []
+                why = _why_session_needs_data(where, plan, keys)
             except (BrimlineError, OSError) as error:
                 why = str(error)
             if why is not None:

@@ -13,6 +13,7 @@ import glob
 import os
 import re
 import time
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import clock
@@ -395,7 +396,14 @@ def _new_session_entries(path: str, start: int, until: float) -> tuple[list[Entr
             start = 0  # it was rewritten
         file.seek(start)
         offset = start
-        rows = _rows_that_may_hold_speech(read.lines_of_stream(file))
+        folder = os.path.dirname(path)
+        is_elsewhere = cache(lambda origin: os.path.isfile(f"{folder}/{origin}.jsonl"))
+        rows = (
+            (at, fields)
+            for at, fields in _rows_that_may_hold_speech(read.lines_of_stream(file))
+            # What a copy has from a session that is there is that session's.
+            if not is_elsewhere(row.forked_from_session(fields))
+        )
         goes_on = start == 0 and find.transcript_it_went_on_from(path) is not None
         for begun, entry in entries_of_what_was_said(rows, goes_on=goes_on):
             if begun > offset and time.monotonic() > until and made:

@@ -1,4 +1,4 @@
-"""The face to the hooks: rewrites that were cut short.
+"""The face to the hooks: what copies that were cut short, or are gone, have left.
 
 Fast path: imports nothing.
 """
@@ -9,20 +9,20 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from brimline.hooks.turn import Turn
 
-# A larger merge of late lines is left to the next command.
-_MOST_MERGED_BYTES = 50_000_000
 _KEEP_S = 30 * 86_400
 
 
 def tidy(turn: Turn, until: float) -> None:
-    """Finish what a rewrite beside the session left undone; drop the way back of what is gone."""
+    """Drop unfinished copies beside the session, and the record of copies that are gone."""
     import os
     import time
 
-    from brimline.session import recovery, restore
-
     folder = turn.event.transcript.rpartition("/")[0]
+    if not os.path.isdir(f"{turn.home}/copies"):
+        return
+    from brimline.session import copies, copying
+
     if folder:
-        recovery.finish_rewrites_at_path(folder, most_bytes=_MOST_MERGED_BYTES)
-    if os.path.isdir(f"{turn.home}/backups/purges") and time.monotonic() < until:
-        restore.forget_notes_of_gone_sessions(turn.home, time.time() - _KEEP_S)
+        copying.remove_abandoned_drafts(folder)
+    if time.monotonic() < until:
+        copies.forget_gone(turn.home, time.time() - _KEEP_S)

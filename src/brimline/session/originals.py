@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from brimline import clienttools
 from brimline.compaction import cold
+from brimline.session import restore
 from brimline.store import contents, layout, put
 from brimline.transcript import find, read, row
 
@@ -47,17 +48,19 @@ def put_back_into_store(home_dir: str, text: str) -> bool:
         if time.monotonic() > until:
             return False
         if find.file_contains(path, mark) and any(
-            _find_and_store(home_dir, place, digits) for place in _session_and_origin_files(path)
+            _find_and_store(home_dir, place, digits)
+            for place in _session_and_origin_files(home_dir, path)
         ):
             return True
     return False
 
 
-def _session_and_origin_files(path: str) -> Iterator[str]:
-    """The files that may have what a session mentions: its own, and those that it went on from."""
+def _session_and_origin_files(home_dir: str, path: str) -> Iterator[str]:
+    """The files that may have what a session mentions: its own, and those that it came from."""
     for _ in range(_MOST_ORIGINS):
         yield path
-        origin = find.transcript_it_went_on_from(path)
+        way = restore.way_back(home_dir, path)
+        origin = way.original if way else find.transcript_it_went_on_from(path)
         if origin is None:
             return
         path = origin

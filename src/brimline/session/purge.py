@@ -1,16 +1,15 @@
-"""Purges a session: surveys it, plans, writes the copy, proves it, and has it swapped in.
+"""Purges a session: surveys it, plans, and makes a copy in which old bulk is a line.
 
 Disk bytes and context tokens are counted apart: most of a session's bytes never reach the model,
 and nothing before the last compaction does. Which results go is judged as in a compaction without a
 model (`compaction.cold`). Never chosen: what a compaction preserved, what the user pinned, and rows
-that others need. How a rewrite keeps every line is told in docs/explanation/rewriting-sessions.md.
+that others need. How a copy is made is told in docs/explanation/copying-sessions.md.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import uuid
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,23 +17,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from brimline import models
 from brimline.compaction import cold
 from brimline.offload.previews import Previews
-from brimline.session import disk
-from brimline.session.disk import BLOCK_BYTES, RewriteError
-from brimline.session.restore import write_note
-from brimline.session.rewrite import Order, rewrite
+from brimline.session import copies, copying
+from brimline.session.copying import Copied, CopyError, Order
 from brimline.session.survey import COPY, PROGRESS_ROW, TEXT, line_checksum, row_bytes, take_survey
-from brimline.session.swap import changed_meanwhile_error
 from brimline.store import contents, layout, pins, put, stub
 from brimline.store.pins import NONE
 from brimline.transcript import find
 from brimline.transcript.read import Line
-from brimline.transcript.row import COPY_FIELD, PARENT_FIELD, make_strip_thinking_notice
+from brimline.transcript.row import COPY_FIELD
 
 if TYPE_CHECKING:
     from collections.abc import Collection
     from typing import BinaryIO
 
-    from brimline.session.rewrite import Rewritten
     from brimline.session.survey import Item, Mark, Survey, Thought
     from brimline.transcript.read import Progress
 
@@ -126,10 +121,11 @@ def plan_purge(path: str, options: Options, home_dir: str, progress: Progress = 
         StoreError: the pins cannot be read.
         OSError: the session cannot be read.
     """
-    with open(path, "rb", buffering=BLOCK_BYTES) as file:
-        size = os.fstat(file.fileno()).st_size
+    with open(path, "rb", buffering=copying.BLOCK_BYTES) as file:
+        length = copying.whole_lines_length(file)
+        file.seek(0)
         shown = Previews(home_dir, find.session_id_of(path), path)
-        survey = take_survey(file, size, progress, shown)
+        survey = take_survey(file, length, progress, shown)
     plan = make_purge_plan(survey, options, pins.all_pins(home_dir))
     # Only a plan is made from these; it keeps what it needs.
     survey.items, survey.sent.calls, survey.conversation = [], {}, []
@@ -279,24 +275,21 @@ def key_of_item(item: Item) -> str:
     return item.original.key if item.original else layout.PREFIX + item.digest
 
 
-def purge(
-    path: str, plan: Plan, home_dir: str, *, quiet_s: float = 1.0, progress: Progress = None
-) -> Rewritten:
-    """Rewrite the session as it was planned.
+def purge(path: str, plan: Plan, home_dir: str, *, progress: Progress = None) -> Copied:
+    """Make the copy that was planned; the session stays as it is.
 
     Raises:
-        InUseError: the session is in use.
-        BusyError: another command is rewriting it.
-        RewrittenError: it was done, but the work after the swap was cut short.
-        RewriteError: the copy is not sound, or the session changed; nothing was changed.
+        CopyError: the session changed since it was looked at, or the copy is not sound.
+        StoreError: what goes could not be stored.
     """
     purged = _PurgedCopy(plan, home_dir, path, progress)
-    steps = (purged.make_new, purged.verify, purged.write_note)
-    return rewrite(Order(path, home_dir, *steps, quiet_s))
+    order = Order(path, home_dir, copies.PURGED, purged.make_new, purged.verify, purged.about)
+    order.length = plan.survey.length  # what came since was not judged
+    return copying.write_copy(order)
 
 
 class _PurgedCopy:
-    """The steps of a purge in the order in which `rewrite` takes them."""
+    """The steps of a purge in the order in which they are taken."""
 
     def __init__(self, plan: Plan, home_dir: str, path: str, progress: Progress) -> None:
         self._plan = plan
@@ -305,46 +298,35 @@ class _PurgedCopy:
         self._keys: dict[str, None] = {}
 
     def make_new(self, old: BinaryIO, length: int, new: BinaryIO) -> None:
-        """Write the copy, and store what it lacks; what lies between changes is copied in blocks.
+        """Write the rows, and store what they lack; what lies between changes is copied in blocks.
 
         Raises:
-            RewriteError: the session is not the one that the plan was made for.
+            CopyError: the session is not the one that the plan was made for.
             OSError: it cannot be read or written.
         """
         plan, at = self._plan, 0
-        last = plan.survey.last_mark if plan.lost_thoughts else None
-        for mark in sorted({*plan.changes, *([last] if last else [])}):
+        for mark in sorted(plan.changes):
             self._copy_range_unchanged(old, at, mark.offset, new)
             raw = os.pread(old.fileno(), mark.length, mark.offset)
             at = mark.offset + mark.length
-            if at > length or line_checksum(raw) != mark.check:
-                raise changed_meanwhile_error(self._path)
-            if edits := plan.changes.get(mark):
-                raw = self._edit_line(raw, edits)
-            if mark == last:
-                new.write(self._thinking_notice_then_line(raw))
-            elif edits:
-                new.write(raw)
+            if line_checksum(raw) != mark.check:
+                raise copying.changed_meanwhile_error(self._path)
+            if edits := plan.changes[mark]:
+                new.write(self._edit_line(raw, edits))
             self._progress(mark.length)
         self._copy_range_unchanged(old, at, length, new)
-
-    def _thinking_notice_then_line(self, raw: bytes) -> bytes:
-        """The last line, behind the client's own row for thinking that the service would refuse.
-
-        Before the last row, as later ones hang on that one, which a restore puts back as it was.
-        """
-        start, end, row = Line(1, 0, raw).records[0]
-        name, first = str(uuid.uuid4()), self._plan.lost_thoughts[0]
-        stripped = make_strip_thinking_notice(row, name, row.get(PARENT_FIELD), first.message_id)
-        moved = raw[:start] + row_bytes(row | {PARENT_FIELD: name}) + raw[end:]
-        return row_bytes(stripped) + b"\n" + moved
+        if plan.lost_thoughts:
+            first = plan.lost_thoughts[0].message_id
+            is_ended = os.pread(old.fileno(), 1, length - 1) == b"\n"
+            notice = copying.thinking_notice(plan.survey.last_row, first)
+            new.write(notice if is_ended else b"\n" + notice)
 
     def _copy_range_unchanged(self, old: BinaryIO, start: int, end: int, new: BinaryIO) -> None:
-        for block in disk.read_blocks(old.fileno(), start, end):
+        for block in copying.read_blocks(old.fileno(), start, end):
             start += new.write(block)
             self._progress(len(block))
         if start < end:
-            raise changed_meanwhile_error(self._path)
+            raise copying.changed_meanwhile_error(self._path)
 
     def _edit_line(self, raw: bytes, edits: list[Item]) -> bytes:
         """A line as it is to be; what is on it around the row stays."""
@@ -370,27 +352,24 @@ class _PurgedCopy:
         if item.original:
             layout.mark_as_used(self._home_dir, layout.digest_of_key(key))
         elif put.put(self._home_dir, text.encode(), meta, is_last=False) != key:
-            raise changed_meanwhile_error(self._path)
+            raise copying.changed_meanwhile_error(self._path)
         self._keys[key] = None
 
-    def write_note(self, done: Rewritten) -> str:
-        """Put the way back on the disk."""
+    def about(self) -> dict[str, Any]:
+        """What goes on record beside the copy."""
         plan = self._plan
-        more = {
+        return {
             "context_tokens": plan.saved_context_tokens,
             "tokens_of": plan.saved_tokens_by_call(),
-            "lost_thoughts": len(plan.lost_thoughts),
             "keys": list(self._keys),
         }
-        return write_note(self._home_dir, done, more)
 
-    def verify(self, _new_path: str) -> None:
+    def verify(self, _new: BinaryIO) -> None:
         """See that no row that stays follows one that goes, and that the store has what goes."""
         dropped = self._plan.dropped
         for name, parent in self._plan.survey.parents.items():
             if parent in dropped and name not in dropped:
-                raise RewriteError("the copy is not sound: nothing was changed; please report this")
+                raise CopyError("the copy is not sound, so there is none; please report this")
         for key in self._keys:
             if contents.length_of_content(self._home_dir, layout.digest_of_key(key)) is None:
-                told = f"{key} did not arrive in the store: nothing was changed, try again"
-                raise RewriteError(told)
+                raise CopyError(f"{key} did not arrive in the store: there is no copy, try again")

@@ -1,6 +1,6 @@
-"""Mends a session: finds what is wrong, writes the copy, proves it, and has it swapped in.
+"""Mends a session: finds what is wrong, and makes a copy in which it is mended.
 
-How a rewrite keeps every line is told in docs/explanation/rewriting-sessions.md.
+How a copy is made is told in docs/explanation/copying-sessions.md.
 """
 
 from __future__ import annotations
@@ -10,11 +10,9 @@ import os
 import tempfile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline.session import faults
-from brimline.session.disk import RewriteError
+from brimline.session import copies, copying, faults
+from brimline.session.copying import Copied, CopyError, Order
 from brimline.session.faults import Findings, Mend, Place
-from brimline.session.restore import write_note
-from brimline.session.rewrite import Order, rewrite
 from brimline.session.survey import row_bytes
 from brimline.store import put
 from brimline.store.stub import Stub, build_reference_head
@@ -23,7 +21,6 @@ from brimline.transcript import read, row
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-    from brimline.session.rewrite import Rewritten
     from brimline.transcript.read import Line, Progress
 
 MISSING_RESULT = (
@@ -40,9 +37,8 @@ class Report(NamedTuple):
 
     path: str
     before: Findings
-    after: Findings | None = None  # None where nothing was changed
-    backup: str | None = None
-    is_over: bool = True  # False when a program may still write to the file that was replaced
+    after: Findings | None = None  # None where there is no copy
+    copy: Copied | None = None
 
 
 def examine(path: str, progress: Progress = None) -> Findings:
@@ -54,16 +50,13 @@ def examine(path: str, progress: Progress = None) -> Findings:
     return faults.find_faults(read.lines_of_file(path, progress))
 
 
-def repair(path: str, *, home_dir: str, quiet_s: float = 1.0, progress: Progress = None) -> Report:
-    """Mend what has exactly one mend; a sound session is not touched.
+def repair(path: str, *, home_dir: str, progress: Progress = None) -> Report:
+    """Mend in a copy what has exactly one mend; of a sound session there is none.
 
     `progress` is told how many bytes were read: all of them once, and again to mend.
 
     Raises:
-        InUseError: the session is in use.
-        BusyError: another command is rewriting it.
-        RewrittenError: it was done, but the work after the swap was cut short.
-        RewriteError: the copy is not sound, or the session changed; nothing was changed.
+        CopyError: the copy is not sound, or the session changed; there is none then.
         OSError: the session cannot be read, or something could not be stored.
     """
     session = os.path.realpath(path)
@@ -72,29 +65,30 @@ def repair(path: str, *, home_dir: str, quiet_s: float = 1.0, progress: Progress
         return Report(session, found)
     for passes in range(1, _MOST_PASSES + 1):
         mended = _MendedCopy(home_dir, progress, passes)
-        steps = (mended.make_new, mended.verify, mended.write_note)
+        about = lambda made=mended: {"keys": made.keys}  # noqa: E731
+        order = Order(session, home_dir, copies.REPAIRED, mended.make_new, mended.verify, about)
         try:
-            done = rewrite(Order(session, home_dir, *steps, quiet_s))
+            done = copying.write_copy(order)
             break
         except _NotSoundError:
             if passes == _MOST_PASSES:
                 raise
-    after = mended.after if done.swapped else None
-    return Report(session, mended.before, after, done.backup, done.is_over)
+    return Report(session, mended.before, mended.after, done)
 
 
-class _NotSoundError(RewriteError):
+class _NotSoundError(CopyError):
     """A mend brought another fault to light: the copy needs mending too."""
 
 
 class _MendedCopy:
-    """The steps of a repair in the order in which `rewrite` takes them."""
+    """The steps of a repair in the order in which they are taken."""
 
     def __init__(self, home_dir: str, progress: Progress, passes: int) -> None:
         self.before = self.after = Findings()
-        self._keys: list[str] = []
+        self.keys: list[str] = []  # of what went into the store
         self._home_dir, self._progress = home_dir, progress
         self._passes, self._added = passes, 0
+        self._first: int | None = None  # where the first change is
 
     def make_new(self, old: BinaryIO, length: int, new: BinaryIO) -> None:
         """Look at the session as it is now, and write the mended copy."""
@@ -108,6 +102,8 @@ class _MendedCopy:
                 draft.seek(0)
                 found = faults.find_faults(read.lines_of_stream(old, length))
             self._write_mended_copy(old, length, found, new)
+        if self._first is not None:
+            new.write(copying.notice_for_thinking_behind(new, self._first))
 
     def _write_mended_copy(
         self, old: BinaryIO, length: int, found: Findings, new: BinaryIO
@@ -117,6 +113,8 @@ class _MendedCopy:
         old.seek(0)
         for line in read.lines_of_stream(old, length):
             wanted = mends.get(line.number) if not line.part else None
+            if wanted and (self._first is None or new.tell() < self._first):
+                self._first = new.tell()
             new.write(self._mended_line(line, wanted, waiting) if wanted else line.raw)
 
     def _mended_line(
@@ -170,20 +168,16 @@ class _MendedCopy:
                 text = told if isinstance(told, str) else row_bytes(told).decode()
                 data = text.encode("utf-8", "surrogatepass")
                 key = put.put(self._home_dir, data, _META)
-                self._keys.append(key)
+                self.keys.append(key)
                 stub = build_reference_head(Stub(key, len(data), put.count_lines(data)))
                 content[index] = {"type": "text", "text": ORPHAN_RESULT.format(stub=stub)}
         return content
 
-    def write_note(self, done: Rewritten) -> str:
-        """Put the way back on the disk."""
-        return write_note(self._home_dir, done, {"keys": self._keys})
-
-    def verify(self, new_path: str) -> None:
-        """See that the copy on the disk is sound."""
-        self.after = examine(new_path)
+    def verify(self, new: BinaryIO) -> None:
+        """See that the copy is sound."""
+        self.after = faults.find_faults(read.lines_of_stream(new))
         if self.after.mendable_faults or self.after.rows < self.before.rows + self._added:
-            told = "the mended copy is not sound: nothing was changed; please report this"
+            told = "the mended copy is not sound, so there is none; please report this"
             raise _NotSoundError(told)
 
 

@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from brimline import clock, output
 from brimline.gauge import composition_text
-from brimline.session import faults, inspect, restore
+from brimline.session import copies, faults, in_use, inspect
 from brimline.session.purge import key_of_item
 from brimline.transcript import find
 
 if TYPE_CHECKING:
     from brimline.gauge.context import Context
+    from brimline.session.backups import Backup
+    from brimline.session.copying import Copied
     from brimline.session.faults import Fault, Findings
     from brimline.session.purge import Plan
     from brimline.session.repair import Report
-    from brimline.session.restore import Backup
+    from brimline.session.restore import Way
     from brimline.transcript.calls import Call
     from brimline.transcript.read import Progress
 
@@ -47,7 +49,7 @@ def inspection_document(path: str, home_dir: str, progress: Progress = None) -> 
     """
     report = inspect.inspect(path, progress)
     # What purges took out since the last request measured it is not there any more.
-    report.context.purged = restore.purged_tokens_by_call_since(home_dir, path, report.measured_at)
+    report.context.purged = copies.purged_tokens_by_call_since(home_dir, path, report.measured_at)
     return {
         "session_id": report.session_id,
         "transcript": os.path.abspath(path),
@@ -180,19 +182,46 @@ def repair_document(report: Report, *, dry_run: bool) -> dict[str, Any]:
         "left_alone": [_fault_document(one) for one in last.faults_left_alone],
         "after": _faults_and_notes_document(report.after) if report.after else None,
         "changed": report.after is not None,
-        "backup": report.backup,
-        "is_still_written": not report.is_over,
     }
 
 
-def backup_list_document(copies: list[Backup]) -> dict[str, Any]:
+def copy_document(copied: Copied, cleanup_days: int | None) -> dict[str, Any]:
+    """A copy that was made, and what becomes of its original."""
+    deleted_at = copies.deleted_at(copied.original, cleanup_days)
+    return {
+        "applied": True,
+        "copy": copied.path,
+        "copy_session": copied.session,
+        "copy_is_new": copied.is_new,
+        "copy_ends_at": copied.last_at or None,
+        "bytes_after": copied.size_bytes,
+        "is_open": in_use.is_open(copied.original),
+        "original_deleted_at": clock.format_utc(deleted_at),
+    }
+
+
+def way_back_document(path: str, way: Way, cleanup_days: int | None) -> dict[str, Any]:
+    """What a copy is one of, and what becomes of that."""
+    deleted_at = copies.deleted_at(way.original, cleanup_days) if way.original else None
+    return {
+        "path": path,
+        "kind": way.copy.kind,
+        "original": way.original,
+        "original_session": way.copy.original_session,
+        "original_deleted_at": deleted_at and clock.format_utc(deleted_at),
+        "applied": False,
+    }
+
+
+def backup_list_document(found: list[Backup]) -> dict[str, Any]:
     """Backups, and what they come to."""
     return {
         "backups": [
-            output.pick_attrs(backup, "path session size_bytes")
+            output.pick_attrs(backup, "path session size_bytes has_gone_on")
             | {"made_at": clock.format_utc(backup.made_at)}
-            for backup in copies
+            | {"copies": list(copies.documents(backup.copies))}
+            for backup in found
         ],
-        "count": len(copies),
-        "size_bytes": sum(backup.size_bytes for backup in copies),
+        "count": len(found),
+        "size_bytes": sum(backup.size_bytes for backup in found),
     }

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from brimline import output
 from brimline.gauge import composition_text
-from brimline.session import in_use
 from brimline.session.faults import UNDONE
 from brimline.session.purge import STRATEGIES
-from brimline.transcript import find
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from brimline.session.restore import Restoration
+    from brimline.session.legacy import Restoration
     from brimline.session.undo_compaction import Undoing
 
 _SHOWN_CHANGES = 20
@@ -25,7 +23,7 @@ _SHOWN_LINES = 5
 _KEPT = {
     "pinned": "pinned results",
     "preserved": "results that a compaction preserved",
-    "unparsed_lines": "lines that are not JSON or too long",
+    "unparsed_lines": "lines that are no JSON or too long",
 }
 _PATH_CHARACTERS = 300
 _ROOM = 120
@@ -207,14 +205,9 @@ def purge_plan_text(document: dict[str, Any]) -> str:
 
 def purge_dry_run_text(document: dict[str, Any], command: list[str]) -> str:
     """Return what a purge would do, and the command that does it."""
-    reason, how = in_use.why_in_use(document["path"]), "Nothing was changed. To do it:"
-    if reason is not None:
-        how = (
-            f"Nothing was changed. The session is in use ({reason}), and its client would not "
-            "notice a change before the session is resumed. End it, then run:"
-        )
     plan, results = purge_plan_text(document), results_to_purge_text(document["changes"])
-    return "\n".join([plan, results, "", output.wrapped_text(how), f"  {shlex.join(command)}"])
+    how = "Nothing was changed. To do it, in a copy beside the session:"
+    return "\n".join([plan, results, "", how, f"  {shlex.join(command)}"])
 
 
 def results_to_purge_text(results: list[dict[str, Any]]) -> str:
@@ -236,29 +229,28 @@ def results_to_purge_text(results: list[dict[str, Any]]) -> str:
 
 
 def purge_done_text(document: dict[str, Any]) -> str:
-    """Return what was done, and the way back."""
+    """Return what was done, and how to go on."""
     now, before = (output.size_text(document[name]) for name in ("bytes_after", "bytes"))
     saved = f"~{document['context_tokens_saved_estimated']:,} tokens smaller (estimated)"
-    told = f"Purged: the session is {now} ({before} before), the next request {saved}."
-    lines = [output.wrapped_text(told), *_way_back_lines(document["path"], document["backup"])]
-    lines.append("Prune:  brimline session backups --prune DAYS")
-    if late := document["appended_lines"]:
-        lines.append(f"Added what came meanwhile: {output.count_text(late, 'line')}.")
-    return "\n".join([*lines, *_former_file_still_open_lines(document)])
+    told = f"Purged: the copy is {now} ({before} before), its next request {saved}."
+    return "\n".join([output.wrapped_text(told), *copy_lines(document)])
 
 
-def _way_back_lines(path: str, backup: str | None) -> list[str]:
-    undo = shlex.join(["brimline", "session", "restore", path])
-    return [f"Backup: {backup}", f"Undo:   {undo}"]
-
-
-def _former_file_still_open_lines(document: dict[str, Any]) -> list[str]:
-    """Return what to know where a program may still write to the file that was replaced."""
+def copy_lines(document: dict[str, Any]) -> list[str]:
+    """Say where a copy is, how to go on with it, and what becomes of the session."""
+    lines = [f"Copy:   {document['copy']}", f"Go on:  claude --resume {document['copy_session']}"]
+    if not document["copy_is_new"]:
+        lines.insert(0, "It had been made before, and was left as it is.")
+    if document["is_open"]:
+        end = output.utc_minute_text(document["copy_ends_at"])
+        told = f"The session is open: the copy ends at {end}, and what comes later is not in it."
+        lines.append(output.wrapped_text(told))
+    day = output.utc_minute_text(document["original_deleted_at"])[:10]
     told = (
-        "A program still has the former file open: what it writes there is added by the next "
-        "`brimline session` command."
+        f"The session itself was not touched. Unless it is used, the client deletes it on {day};"
+        " after that `brimline session restore` brings back what was replaced, from the store."
     )
-    return [output.wrapped_text(told)] if document["is_still_written"] else []
+    return [*lines, output.wrapped_text(told)]
 
 
 def found_fault_lines(document: dict[str, Any]) -> list[str]:
@@ -268,9 +260,9 @@ def found_fault_lines(document: dict[str, Any]) -> list[str]:
     if not mended and not left:
         return [*lines, "Sound: no faults."]
     if mended:
-        lines += ["Faults that can be repaired:", *_fault_lines(mended)]
+        lines += ["Faults with one mend:", *_fault_lines(mended)]
     if left:
-        lines += ["Left alone, as no repair of them is certain:", *_fault_lines(left)]
+        lines += ["Left alone, as no mend of them is certain:", *_fault_lines(left)]
     return lines
 
 
@@ -280,58 +272,72 @@ def repair_text(document: dict[str, Any]) -> str:
     amount = output.count_text(len(document["mended"]), "fault")
     if document["after"] is not None:
         left = document["after"]["faults"]
-        lines.append(f"Mended {amount}.")
+        lines.append(f"Mended {amount}, in a copy.")
         lines.append(
             f"After: {output.count_text(len(left), 'fault')}" + ("" if left else ", sound")
         )
-        lines += [*_fault_lines(left), *_way_back_lines(document["transcript"], document["backup"])]
+        lines += [*_fault_lines(left), *copy_lines(document)]
     elif document["mended"]:
         lines.append(f"Would mend {amount}; nothing was changed.")
     else:
         lines.append("Nothing to mend.")
-    return "\n".join([*lines, *_former_file_still_open_lines(document)])
+    return "\n".join(lines)
+
+
+def way_back_text(document: dict[str, Any]) -> str:
+    """Say what to go on with instead of a copy."""
+    told = f"{document['path']} is a copy ({document['kind']})"
+    if document["original"] is None:
+        return output.wrapped_text(
+            f"{told} whose original was deleted: what was replaced in it comes back from the"
+            " store, in another copy."
+        )
+    day = output.utc_minute_text(document["original_deleted_at"])[:10]
+    told += f" of a session that is as it was: go on with that one. The client deletes it on {day}"
+    resume = f"  claude --resume {document['original_session']}"
+    return "\n".join([output.wrapped_text(f"{told}, unless it is used."), resume])
 
 
 def restore_plan_sentence(found: Restoration) -> str:
     """Return what would come back, in a sentence."""
     if not found.undone:
         return output.wrapped_text(
-            f"Nothing to restore: {found.path} was not purged with this data folder, or was "
-            "restored already."
+            f"Nothing to restore: {found.path} is no copy that brimline made, and no older brimline"
+            " rewrote it with this data folder."
         )
     grown = sum(note.before.length - note.after.length for note in found.undone)
     back = f", {output.size_text(grown)} come back" if grown > 0 else ""
     is_bound = any(note.lost_thoughts for note in found.undone)
     loss = " Thinking of turns made since will not be sent again." if is_bound else ""
     return output.wrapped_text(
-        f"{found.path}: {output.count_text(len(found.undone), 'rewrite')} to undo{back}, "
+        f"{found.path}: {output.count_text(len(found.undone), 'rewrite')} to undo in a copy{back}, "
         f"byte for byte; what was appended since stays.{loss}"
     )
 
 
 def undo_plan_sentence(found: Undoing) -> str:
     """Return what going back to before a compaction would do, in a sentence."""
-    second = find.session_id_of(found.second)
-    mend = f"brimline session repair --session {second}"
-    again = "" if found.start else f" Run `{mend}` first, or that sends everything again."
     return output.wrapped_text(
-        f"{found.path}: back to before the compaction without a model of"
-        f" {output.utc_minute_text(found.at or None)}. What came after it is saved as a second"
-        f" session: `claude --resume {second}`.{again}"
+        f"{found.path}: a copy that ends before the compaction without a model of"
+        f" {output.utc_minute_text(found.at or None)}. What came after it stays in the session."
     )
 
 
 def backup_list_text(document: dict[str, Any]) -> str:
     """All backups, a line each; their names are shown whole, to be copied."""
-    copies = document["backups"]
-    if not copies:
-        return "There are no backups."
-    lines = [
-        f"{output.size_text(copy['size_bytes']):>9}  "
-        f"{output.utc_minute_text(copy['made_at'])}  {copy['path']}"
-        for copy in copies
-    ]
+    if not document["backups"]:
+        return "There are no backups: no session has a copy, and none was rewritten."
+    lines = []
+    for one in document["backups"]:
+        made = output.utc_minute_text(one["made_at"])
+        lines.append(f"{output.size_text(one['size_bytes']):>9}  {made}  {one['path']}")
+        lines += [
+            f"{'':11}{copy['kind']}: claude --resume {copy['session']}" for copy in one["copies"]
+        ]
+        if one["has_gone_on"]:
+            lines.append(f"{'':11}went on since: it stays")
     total = (
-        f"{output.count_text(len(copies), 'backup')}, {output.size_text(document['size_bytes'])}."
+        f"{output.count_text(document['count'], 'backup')},"
+        f" {output.size_text(document['size_bytes'])}."
     )
     return "\n".join([*lines, total])

@@ -90,11 +90,11 @@ def _same_command_for_shell(turn: Turn, command: SlashCommand, arguments: str) -
 
 def _answer_status(turn: Turn, _arguments: str, watch: Watch) -> str:
     from brimline.gauge import session_status
-    from brimline.session import restore
+    from brimline.session import copies
 
     path = find.checked_transcript(turn.event.transcript)
     document = session_status.read_status_document(path, turn.home, turn.policy, watch)
-    purged = restore.purged_tokens_by_call_since(turn.home, path, document["measured_at"]).total()
+    purged = copies.purged_tokens_by_call_since(turn.home, path, document["measured_at"]).total()
     return session_status.text(document, purged)
 
 
@@ -165,8 +165,7 @@ def _answer_purge(turn: Turn, _arguments: str, watch: Watch) -> str:
     if not planned.changes:
         return f"{session_text.purge_plan_text(document)}\nNothing to purge."
     document["changes"] = session_documents.documents_of_results_to_purge(planned)
-    preview = session_text.purge_dry_run_text(document, ["brimline", "session", "purge", path])
-    return f"{preview}\nand resume it with\n  claude --resume {turn.event.session_id}"
+    return session_text.purge_dry_run_text(document, ["brimline", "session", "purge", path])
 
 
 def _do_pin_last_or_next(turn: Turn, arguments: str, _watch: Watch) -> str:

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from brimline import clock, output
-from brimline.fast import paths
+from brimline.fast import io, paths
 from brimline.state import history
 from brimline.state.figures import percentiles
 from brimline.transcript import find
@@ -48,7 +48,7 @@ def document(
         StateError: the history cannot be read.
     """
     sessions = {session.session_id: session for session in history.sessions_in_file(home_dir)}
-    figures = _figures_by_session_without_copies(sessions)
+    figures = _figures_by_session_without_copies(home_dir, sessions)
     if session_id is None:
         made = _overview_document(figures)
         shown = [line["session_id"] for line in made["sessions"]]
@@ -60,16 +60,23 @@ def document(
     return made | {"kept_out": kept_out(home_dir, shown), "notes": _damage_notes(sessions.values())}
 
 
-def _figures_by_session_without_copies(sessions: dict[str, Session]) -> dict[str, Figures]:
+def _figures_by_session_without_copies(
+    home_dir: str, sessions: dict[str, Session]
+) -> dict[str, Figures]:
     """The figures of sessions, the first first; a compaction counts in the first that had it.
 
-    A fork has it again, and so has what came after one that was undone. There the session that had
-    it may know it from hooks alone, which tell no name of it.
+    A fork has it again, and so have copies of ours. There the session that had it may know it from
+    hooks alone, which tell no name of it.
     """
+    copies = set(io.list_names(f"{home_dir}/copies"))
     figures: dict[str, Figures] = {}
     names: set[str] = set()
     unnamed: list[float] = []
-    for name in sorted(sessions, key=lambda name: (sessions[name].begun_at, name)):
+
+    def place(name: str) -> tuple[bool, float, str]:
+        return f"{name}.json" in copies, sessions[name].begun_at, name
+
+    for name in sorted(sessions, key=place):
         found = figures[name] = sessions[name].figures
         found.compactions = [
             each

@@ -336,6 +336,28 @@ def forked_from_session(row: Any) -> str | None:
     return as_text(as_object(as_object(row).get("forkedFrom")).get("sessionId")) or None
 
 
+def row_in_copy(row: dict[str, Any], session: str, original: str) -> dict[str, Any] | None:
+    """A row as the client writes it in a branch of a session; None for one that it leaves out.
+
+    Args:
+        row: as it is in the original.
+        session: the id of the copy.
+        original: the id of the session that was copied.
+    """
+    if type_of(row) == "cost-state":
+        return None  # the client adds it to what the copy costs
+    named = row | {"sessionId": session} if "sessionId" in row else row
+    name = uuid_of(row)
+    if name is None:
+        return named
+    return named | {"forkedFrom": {"sessionId": original, "messageUuid": name}}
+
+
+def make_title_row(title: str, session: str) -> dict[str, Any]:
+    """The name that a session has in the client's list."""
+    return {"type": "custom-title", _TITLES["custom-title"]: title, "sessionId": session}
+
+
 def queue_operation_and_text(row: Any) -> tuple[str, str]:
     """What happened to the client's queue of messages (enqueue, remove, popAll), and its text."""
     if not isinstance(row, dict) or row.get("type") != "queue-operation":
