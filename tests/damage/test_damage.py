@@ -379,6 +379,26 @@ def test_commands_end_with_an_answer_or_a_sentence(world_of_files: World) -> Non
     )
 
 
+@pytest.mark.parametrize(
+    ("file", "damage", "words"),
+    [
+        (r"history\.jsonl", ("high", 22), "history --compactions"),
+        (r"history\.jsonl", ("high", 22), f"forget --session {whole_world.SESSION} --yes"),
+        (r"memory/.*\.lock", ("pipe", 0), "memory edit pool words"),
+        (r"install/.*\.json", ("pipe", 0), "doctor"),
+        (r"backups/purges/.*", ("pipe", 0), f"session restore {whole_world.OLDER} --yes"),
+        (r"gateway/run-.*", ("pipe", 0), "run -- -p hello"),
+        (r"mod/.claude-plugin/.*", ("garbage", 0), "install --yes"),
+    ],
+)
+def test_what_once_failed_or_hung_does_not(
+    world_of_files: World, file: str, damage: tuple[str, float], words: str
+) -> None:
+    """Also where the sample takes others."""
+    (damaged,) = [name for name in world_of_files.files if re.fullmatch(file, name)]
+    check_commands(world_of_files, [(damaged, damage, Line(tuple(words.split())))])
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("damage", DAMAGES, ids=str)
 def test_every_command_ends_whatever_file_is_damaged(
