@@ -386,7 +386,6 @@ def test_commands_end_with_an_answer_or_a_sentence(world_of_files: World) -> Non
         (r"history\.jsonl", ("high", 22), f"forget --session {whole_world.SESSION} --yes"),
         (r"memory/.*\.lock", ("pipe", 0), "memory edit pool words"),
         (r"install/.*\.json", ("pipe", 0), "doctor"),
-        (r"backups/purges/.*", ("pipe", 0), f"session restore {whole_world.OLDER} --yes"),
         (r"gateway/run-.*", ("pipe", 0), "run -- -p hello"),
         (r"mod/.claude-plugin/.*", ("garbage", 0), "install --yes"),
     ],
