@@ -318,14 +318,6 @@ def test_thinking_that_is_not_sent_again_is_marked_as_the_client_does() -> None:
     )
 
 
-def test_a_rebuilt_reply_is_taken_as_it_was_said() -> None:
-    """Without the model that it never had."""
-    fields = {"message": {"model": "<synthetic>", "content": "x"}}
-    assert row.row_without_synthetic_model(fields) == {"message": {"content": "x"}}
-    plain = {"message": {"model": "m", "content": "x"}}
-    assert row.row_without_synthetic_model(plain) is plain
-
-
 def test_a_compaction_names_what_stays() -> None:
     """Beside what the client has told."""
     made = row.with_preserved_rows(
