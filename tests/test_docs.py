@@ -192,7 +192,7 @@ def test_every_key_of_a_json_document_is_documented(session: SessionBuilder, hom
     """Outer keys and those within, under the command's heading; of `status` in the same order."""
     page = _page("reference", "json.md")
     _live(session, home_dir)
-    named = ["--transcript", session.path]
+    named = ["--session", session.path]
     documents = {
         "brimline status": ["status", *named],
         "brimline status --composition": ["status", "--composition", *named],

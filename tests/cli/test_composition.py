@@ -22,7 +22,7 @@ def run(session: SessionBuilder, brimline: Run) -> Run:
     """The command, as a person types it."""
 
     def composition(*arguments: str) -> Outcome:
-        return brimline("status", "--composition", "--transcript", session.path, *arguments)
+        return brimline("status", "--composition", "--session", session.path, *arguments)
 
     return composition
 

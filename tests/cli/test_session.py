@@ -106,7 +106,7 @@ def test_an_inspection_has_its_keys_and_its_sums_are_right(
     assert sum(one["share"] for one in found["disk_bytes"]) == pytest.approx(1, abs=0.001)
     context = found["context"]
     assert sum(one["tokens"] for one in context["parts"]) == context["occupancy_tokens"] == 38_000
-    composed = brimline("status", "--composition", "--transcript", working.path, "--json").document
+    composed = brimline("status", "--composition", "--session", working.path, "--json").document
     assert composed["parts"] == context["parts"]
     assert found["occupancy_tokens"] == [30_000, 34_000, 38_000]
     assert found["largest_results"][0] == {
@@ -338,7 +338,7 @@ def test_an_inspection_says_that_the_measurement_is_older_than_the_purge(
     told = " ".join(brimline("session", "inspect", saved["copy"]).out.split())
     found = json.loads(brimline("session", "inspect", saved["copy"], "--json").out)["context"]
 
-    status = brimline("status", "--transcript", saved["copy"]).out
+    status = brimline("status", "--session", saved["copy"]).out
     assert f"Measured before a purge, which took out ~{tokens:,} tokens." in status
     assert tokens > 1_000
     assert f"before a purge, which took out ~{tokens:,}" in told

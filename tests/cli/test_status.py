@@ -83,7 +83,7 @@ def test_status_agrees_exactly_with_the_slow_reader(
         BUILT[source](session)
         source = Path(session.path)
 
-    done = brimline("status", "--json", "--transcript", str(source))
+    done = brimline("status", "--json", "--session", str(source))
     report = json.loads(done.out)
     expected = reference.read(source)
 
@@ -97,14 +97,14 @@ def test_status_agrees_exactly_with_the_slow_reader(
 def test_every_figure_is_reported(session: SessionBuilder, brimline: Run) -> None:
     """All keys, which other programs rely on; unknown is null, not absent."""
     session.prompt()
-    nothing = brimline("status", "--json", "--transcript", session.path).document
+    nothing = brimline("status", "--json", "--session", session.path).document
     assert " ".join(nothing) == KEYS
     assert [nothing[name] for name in ("occupancy_tokens", "tier", "forecast_ops")] == [None] * 3
-    assert "unknown: no model request" in brimline("status", "--transcript", session.path).out
+    assert "unknown: no model request" in brimline("status", "--session", session.path).out
     session.reply(98_000)
     session.reply(100_000, output_tokens=100)
 
-    report: dict[str, Any] = brimline("status", "--json", "--transcript", session.path).document
+    report: dict[str, Any] = brimline("status", "--json", "--session", session.path).document
 
     assert report["session_id"] == session.session_id
     assert report["transcript"] == session.path
@@ -136,8 +136,8 @@ def test_the_forecast_is_one_figure_with_its_range_and_its_ground(
     for tokens in itertools.accumulate([40_000, *steps]):
         session.reply(tokens, output_tokens=1)
 
-    report = brimline("status", "--json", "--transcript", session.path).document
-    told = " ".join(brimline("status", "--transcript", session.path).out.split())
+    report = brimline("status", "--json", "--session", session.path).document
+    told = " ".join(brimline("status", "--session", session.path).out.split())
 
     ops, low, high = (report[f"forecast_ops{end}"] for end in ("", "_low", "_high"))
     assert f"forecast about {ops} requests ({low} to {high}), {ground}" in told
@@ -189,14 +189,13 @@ def test_what_is_no_transcript_is_told_in_one_sentence(
     path = {"missing": "/no/file", "folder": str(world), "pipe": f"{world}/pipe"}
     target = path.get(kind, "/dev/zero")
 
-    told = refused("status", *option.split(), "--transcript", target)
+    told = refused("status", *option.split(), "--session", target)
 
     assert told.startswith(f"brimline: cannot read {target}: ")
 
 
-def test_a_session_is_named_one_way_only(brimline: Run) -> None:
-    """File and id together are a usage error; a project without sessions is a problem."""
-    assert brimline("status", "--transcript", "a", "--session", "b").code == 2
+def test_a_project_without_sessions_is_a_problem(brimline: Run) -> None:
+    """Where none is named."""
     assert "no session in this folder yet" in brimline("status").err
 
 
@@ -205,7 +204,7 @@ def test_looking_changes_nothing(session: SessionBuilder, world: Path, brimline:
     session.reply(350_000)
     before = sorted(path for path in world.rglob("*"))
 
-    brimline("status", "--transcript", session.path)
+    brimline("status", "--session", session.path)
 
     assert sorted(path for path in world.rglob("*")) == before
 
@@ -239,8 +238,8 @@ def test_a_model_that_nobody_knows_yet_is_marked(session: SessionBuilder, brimli
     session.model = "claude-opus-6-1"
     session.reply(120_000)
 
-    told = brimline("status", "--transcript", session.path).out
-    report = brimline("status", "--json", "--transcript", session.path).document
+    told = brimline("status", "--session", session.path).out
+    report = brimline("status", "--json", "--session", session.path).document
 
     assert "claude-opus-6-1, not known yet" in " ".join(told.split())
     assert "those of opus 5.5" in " ".join(told.split())

@@ -11,14 +11,7 @@ from brimline.fast import paths
 from brimline.testing import SessionBuilder
 
 if TYPE_CHECKING:
-    from .conftest import Refused, Run
-
-
-def test_a_session_is_named_by_one_of_two_options(refused: Refused) -> None:
-    """Not by both."""
-    told = refused("status", "--transcript", "a.jsonl", "--session", "a", code=2)
-
-    assert "name a session by --transcript or by --session, not by both" in told
+    from .conftest import Run
 
 
 @pytest.mark.parametrize("length", [200, 201])
@@ -35,4 +28,4 @@ def test_the_folder_of_a_session_is_named_by_200_characters(
     shown = told if length == 200 else told[:199] + "…"
     assert brimline("status").err == f"note: this session is of {shown}\n"
     assert brimline("status", "--session", "abc").err == ""
-    assert brimline("status", "--transcript", path).err == ""
+    assert brimline("status", "--session", path).err == ""

@@ -15,12 +15,9 @@ from brimline.transcript import find
 
 
 @output.command("status")
-@click.option("--transcript", metavar="FILE", help="A session, by its file.")
 @output.session_option
 @click.option("--composition", is_flag=True, help="Show where the tokens went instead.")
-def status(
-    transcript: str | None, session_id: str | None, composition: bool, as_json: bool
-) -> None:
+def status(session_id: str | None, composition: bool, as_json: bool) -> None:
     """Show how full a session is: the running one, else the newest of this project.
 
     \b
@@ -28,11 +25,9 @@ def status(
       brimline status
       brimline status --composition
     """
-    if transcript and session_id:
-        raise click.UsageError("name a session by --transcript or by --session, not by both")
-    path = find.checked_transcript(transcript or find.wanted_transcript(session_id))
+    path = find.checked_transcript(find.wanted_transcript(session_id))
     folder = find.folder_it_began_in(path)
-    if folder and not (transcript or session_id) and os.path.realpath(folder) != os.getcwd():
+    if folder and not session_id and os.path.realpath(folder) != os.getcwd():
         output.print_note(f"this session is of {output.one_line(folder, 200)}")
     if composition:
         from brimline.gauge import composition_text
