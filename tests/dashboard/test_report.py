@@ -98,7 +98,7 @@ def test_the_brim_is_what_status_says_it_is(session: SessionBuilder) -> None:
     session.model = "claude-sonnet-4-5[1m]"
     session.reply(300_000)
     told = json.loads(
-        CliRunner().invoke(program, ["status", "--transcript", session.path, "--json"]).stdout
+        CliRunner().invoke(program, ["status", "--session", session.path, "--json"]).stdout
     )
 
     made = report(session.path)

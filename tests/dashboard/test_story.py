@@ -36,7 +36,7 @@ def document(*words: str) -> Any:
 
 def test_a_page_tells_what_status_tells(played: Played, home_dir: str) -> None:
     """Occupancy, window, brim, margin, tier and forecast, each from the same reading."""
-    told = document("status", "--transcript", played.session.path)
+    told = document("status", "--session", played.session.path)
 
     found = story.read_story(played.session.path, home_dir).now
 
@@ -58,7 +58,7 @@ def test_a_page_tells_what_status_tells(played: Played, home_dir: str) -> None:
 def test_every_request_is_there_with_what_it_consists_of(played: Played, home_dir: str) -> None:
     """As `session inspect` and `status --composition` have it; parts add up to the occupancy."""
     inspected = document("session", "inspect", played.session.path)
-    composed = document("status", "--composition", "--transcript", played.session.path)
+    composed = document("status", "--composition", "--session", played.session.path)
 
     found = story.read_story(played.session.path, home_dir)
 
