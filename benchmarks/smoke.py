@@ -143,7 +143,7 @@ class Smoke:
 
     def read_status(self) -> str:
         """The reading has the figure that the session was built with."""
-        report = json.loads(self.brimline("status", "--json", "--transcript", self.session.path))
+        report = json.loads(self.brimline("status", "--json", "--session", self.session.path))
         if report["occupancy_tokens"] != _PAST_A_TIER_TOKENS:
             raise SmokeError(f"it measured {report['occupancy_tokens']} tokens.")
         return f"{report['occupancy_tokens']:,} tokens, L{report['tier']}"
