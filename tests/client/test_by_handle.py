@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,8 +14,6 @@ from .modded import BRIM, lines_in, place_by_handle, read_all, recalled, write_f
 from .stub_api import bash, measured, text
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from .brimline_home import Installed
     from .harness import Client
     from .stub_api import Request, StubApi
@@ -42,9 +41,9 @@ def compacted(client: Client, stub: StubApi, installed: Installed) -> Path:
 def test_a_resume_sends_what_inspect_says_and_a_repair_keeps_it_compacted(
     client: Client, stub: StubApi, installed: Installed, compacted: Path
 ) -> None:
-    """As written everything comes back; repaired, the compacted form is sent; restored, all again.
+    """As written everything comes back; in the mended copy, the compacted form is sent.
 
-    Both within two in a hundred of what was said; the file is the same to a byte after all of it.
+    Both within two in a hundred of what was said; the session is the same to a byte.
     """
     written = compacted.read_bytes()
     before = _run(installed, "inspect", compacted)
@@ -52,12 +51,9 @@ def test_a_resume_sends_what_inspect_says_and_a_repair_keeps_it_compacted(
     compacted.write_bytes(written)
     _let_rest(compacted)
     repaired = _run(installed, "repair", compacted, "--yes")
-    after = _run(installed, "inspect", compacted)
-    mended = compacted.read_bytes()
-    short = _resumed(client, stub, compacted)
-    compacted.write_bytes(mended)
-    _let_rest(compacted)
-    _run(installed, "restore", compacted, "--yes")
+    copy = Path(repaired["copy"])
+    after = _run(installed, "inspect", copy)
+    short = _resumed(client, stub, copy)
 
     assert before["resume_undoes_a_compaction"]
     assert [fault["kind"] for fault in repaired["mended"]] == ["undone_compaction"]
@@ -81,8 +77,8 @@ def test_purge_shortens_what_a_resume_would_send(
     _let_rest(compacted)
 
     purged = _run(installed, "purge", compacted, "--yes", "--strategy", "old")
-    inspected = _run(installed, "inspect", compacted)
-    short = _resumed(client, stub, compacted)
+    inspected = _run(installed, "inspect", Path(purged["copy"]))
+    short = _resumed(client, stub, Path(purged["copy"]))
 
     lines = lines_in(short)
     assert len(lines) == purged["strategies"]["old"]["items"] == 16
@@ -96,21 +92,17 @@ def test_purge_shortens_what_a_resume_would_send(
     assert installed.errors() == ""
 
 
-def test_it_is_undone_and_the_rest_is_a_second_session(
+def test_it_is_undone_in_a_copy(
     client: Client, stub: StubApi, installed: Installed, compacted: Path
 ) -> None:
-    """The session ends before the compaction again; the second one, repaired, is the short form."""
+    """The copy ends before the compaction: whole results are sent."""
     written = compacted.read_bytes()
     undo = _run(installed, "restore", compacted, "--before-compaction", "--yes")
-    assert written.startswith(compacted.read_bytes())
-    second = compacted.with_name(undo["second_session"] + ".jsonl")
-    _let_rest(second)
-    _run(installed, "repair", second, "--yes")
-    whole, short = (_resumed(client, stub, path) for path in (compacted, second))
+    assert compacted.read_bytes() == written
+    whole = _resumed(client, stub, Path(undo["copy"]))
 
     assert "[gone:" not in whole.seen_text()
-    assert len(whole.blocks("tool_result")) == len(short.blocks("tool_result")) == 31
-    assert short.seen_text().count("[gone:") > 15
+    assert len(whole.blocks("tool_result")) == 31
     assert installed.errors() == ""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,7 +18,6 @@ from .stub_api import bash, filled, text, tools
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from .harness import Client
     from .stub_api import Request, StubApi
@@ -111,8 +111,10 @@ def test_a_broken_session_is_whole_again(client: Client, stub: StubApi, recorded
             assert _seen(_resumed(client, stub, recorded)) == native, breaks.__name__
 
         recorded.write_bytes(broken)
-        assert _repaired(home, recorded)["after"]["faults"] == []
-        request = _resumed(client, stub, recorded)
+        report = _repaired(home, recorded)
+        assert (report["after"]["faults"], recorded.read_bytes()) == ([], broken)
+        mended_copy = Path(report["copy"])
+        request = _resumed(client, stub, mended_copy)
         assert _seen(request) == mended, breaks.__name__
         if breaks is lost_call:
             # The model can have the content back by its key.
@@ -124,7 +126,7 @@ def test_a_broken_session_is_whole_again(client: Client, stub: StubApi, recorded
             assert len(request.blocks("tool_use")) == len(request.blocks("tool_result")) == 4
             (failed,) = request.errors()
             assert MISSING_RESULT in failed
-    assert _seen(_resumed(client, stub, recorded)) == mended
+    assert _seen(_resumed(client, stub, mended_copy)) == mended
 
     recorded.write_bytes(whole)
     _broken(recorded, cut)

@@ -45,7 +45,6 @@ memory add pool --type project --description "Where connections come from" "From
 store pin last --level hard --reason "the build"
 session purge --session 7c1e90aa --yes
 session restore --session 7c1e90aa --yes
-session purge --session 7c1e90aa --yes
 history
 cost
 memory index

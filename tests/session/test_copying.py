@@ -351,3 +351,22 @@ def test_a_line_leads_back_without_the_store_while_the_original_is_there(
 
     assert run("store", "get", key)["text"] == output("a")
     assert stubs.LINE in Path(told["copy"]).read_text()
+
+
+def test_forgetting_a_session_names_its_copies_and_takes_them_along(
+    run: Run, recorded: Recorded, home_dir: str
+) -> None:
+    """With the record, and what was copied for them; the session itself is the client's."""
+    first = purge(run, recorded)
+    forget = ["forget", "--session", "one", "--yes"]
+    kept = run(*forget)
+    assert [copy["session"] for copy in kept["copies"]] == [first["copy_session"]]
+    assert os.path.isfile(first["copy"])
+
+    gone = run(*forget, "--copies")
+
+    assert sorted(gone["session_ids"]) == sorted(["one", first["copy_session"]])
+    config = Path(paths.client_config_dir())
+    assert not [path for path in config.rglob("*") if first["copy_session"] in str(path)]
+    assert os.path.isfile(recorded.path)
+    assert os.listdir(f"{home_dir}/copies") == []

@@ -265,12 +265,14 @@ def status_command(as_json: bool) -> None:
 )
 @click.option("--project", metavar="FOLDER", help="The sessions of a project.")
 @click.option("--before", metavar="DATE", help="Sessions that ended before a day: 2026-01-31.")
+@click.option("--copies", "takes_copies", is_flag=True, help="Delete their copies too.")
 @output.dry_run_option
 @output.yes_option
 def forget_command(
     session_id: str | None,
     project: str | None,
     before: str | None,
+    takes_copies: bool,
     dry_run: bool,
     yes: bool,
     as_json: bool,
@@ -279,7 +281,8 @@ def forget_command(
 
     Outputs in the store, ledger, notes, checkpoint, figures, entries of the search, backups of
     rewrites, its name in logs. The sessions themselves are Claude Code's and stay, and so do topic
-    files; a reference to a stored output in a session then leads nowhere.
+    files; a reference to a stored output in a session then leads nowhere. Purged, mended or
+    restored copies of a session are named, and go with `--copies`.
 
     \b
     Example:
@@ -289,6 +292,7 @@ def forget_command(
     """
     from brimline.memory import forget
     from brimline.rooms import values_in_all_traces
+    from brimline.session import copies, copying
 
     if [session_id, project, before].count(None) != 2:  # noqa: PLR2004 - one of three
         raise StateError("name one of --session, --project and --before")
@@ -297,7 +301,14 @@ def forget_command(
     if problem:
         output.print_note(f"there may be more sessions than are known: {problem}")
     chosen = _choose_sessions(kept, session_id, project, before)
+    made = copies.living_copies_of(home_dir, chosen.sessions)
+    if takes_copies:
+        chosen = chosen._replace(sessions=(*chosen.sessions, *[one.session for one in made]))
     document: dict[str, Any] = {"session_ids": sorted(chosen.sessions), "dry_run": dry_run}
+    document["copies"] = list(copies.documents(made))
+    if made and not takes_copies:
+        names = ", ".join(f"{one.session} ({one.kind})" for one in made)
+        output.print_note(f"what was said is also in {names}: --copies deletes that too")
     if dry_run:
         document |= forget.forget(home_dir, chosen, values_in_all_traces, dry_run=True)
         output.answer(document, f"{_deleted_counts_text(document)} would go.", as_json=as_json)
@@ -305,6 +316,8 @@ def forget_command(
     sessions = output.count_text(len(chosen.sessions), "session")
     output.require_consent(f"Delete all that is kept of {sessions}, for good?", yes=yes)
     document |= forget.forget(home_dir, chosen, values_in_all_traces)
+    for one in made if takes_copies else ():
+        copying.delete_copy(one.path)
     if together.is_server_named(home_dir):
         output.print_note("`brimline memory sync` deletes it on the team's server too")
     output.answer(document, f"{_deleted_counts_text(document)} forgotten.", as_json=as_json)

@@ -255,17 +255,34 @@ def copy_belongings(session: str, name: str) -> None:
     Raises:
         OSError: something of it cannot be read or written.
     """
-    original, inside = find.session_id_of(session), session.removesuffix(".jsonl")
-    head, mark, _ = os.path.dirname(session).rpartition("/projects/")
-    config = head if mark else paths.client_config_dir()
-    for folder in _FOLDERS_BY_SESSION:
-        _copy_folder(f"{config}/{folder}/{original}", f"{config}/{folder}/{name}")
-    agents = f"{os.path.dirname(session)}/{name}/subagents"
-    _copy_folder(f"{inside}/subagents", agents)
+    copy, original = f"{os.path.dirname(session)}/{name}.jsonl", find.session_id_of(session)
+    *_, agents = targets = _folders_of_belongings(copy)
+    for source, target in zip(_folders_of_belongings(session), targets, strict=True):
+        _copy_folder(source, target)
     for path in [f"{agents}/{each}" for each in io.list_names(agents) if each.endswith(".jsonl")]:
         with read.open_transcript_file(path) as file:
             lines = [_line_in_copy(line, name, original) for line in read.lines_of_stream(file)]
         io.replace_file(path, b"".join(lines))
+
+
+def delete_copy(path: str) -> None:
+    """Delete a copy with what was copied for it.
+
+    Raises:
+        OSError: something of it cannot be deleted.
+    """
+    io.remove(path)
+    for folder in [*_folders_of_belongings(path), path.removesuffix(".jsonl")]:
+        shutil.rmtree(folder, ignore_errors=not os.path.isdir(folder))
+
+
+def _folders_of_belongings(session: str) -> list[str]:
+    """Return what the client keeps of a session elsewhere, its subagents last."""
+    name = find.session_id_of(session)
+    head, mark, _ = os.path.dirname(session).rpartition("/projects/")
+    config = head if mark else paths.client_config_dir()
+    inside = session.removesuffix(".jsonl")
+    return [f"{config}/{folder}/{name}" for folder in _FOLDERS_BY_SESSION] + [f"{inside}/subagents"]
 
 
 def _copy_folder(source: str, target: str) -> None:

@@ -26,9 +26,10 @@ MENTIONS = ("backups", copies.FOLDER)
 
 
 def sessions(home: str) -> Iterator[tuple[str, str, float]]:
-    """Those that are copies, or were rewritten."""
+    """Those that are copies, have some, or were rewritten."""
     for copy in copies.all_copies(home):
         yield copy.session, "", 0.0
+        yield copy.original_session, "", 0.0
     for name in legacy.sessions_with_notes(home):
         yield name, "", 0.0
 
