@@ -37,7 +37,7 @@ PAGES = (
     "session backups",
     "store list",
     "store list --pinned",
-    "store search needle",
+    "store search needle --everywhere",
     "store prune --dry-run --max-size-mb 0",
     "carry show",
     "carry card",

@@ -23,7 +23,7 @@ _SHOWN_LINES = 5
 _KEPT = {
     "pinned": "pinned results",
     "preserved": "results that a compaction preserved",
-    "unparsed_lines": "lines that are no JSON or too long",
+    "unparsed_lines": "lines that are not JSON or too long",
 }
 _PATH_CHARACTERS = 300
 _ROOM = 120
@@ -260,9 +260,9 @@ def found_fault_lines(document: dict[str, Any]) -> list[str]:
     if not mended and not left:
         return [*lines, "Sound: no faults."]
     if mended:
-        lines += ["Faults with one mend:", *_fault_lines(mended)]
+        lines += ["Faults that can be repaired:", *_fault_lines(mended)]
     if left:
-        lines += ["Left alone, as no mend of them is certain:", *_fault_lines(left)]
+        lines += ["Left alone, as no repair of them is certain:", *_fault_lines(left)]
     return lines
 
 
