@@ -146,8 +146,6 @@ def test_a_line_that_is_no_row_is_counted_and_let_be(session: SessionBuilder) ->
     found = taken(session)
 
     assert (found.lines, found.unparsed_lines) == (3, 2)
-    assert found.last_mark is not None
-    assert found.last_mark.offset == 0
 
 
 @pytest.mark.parametrize(
@@ -276,10 +274,8 @@ def test_texts_that_cannot_be_stored_stay(session: SessionBuilder) -> None:
     found = taken(session)
 
     assert found.items == []
-    assert found.last_mark is None
     session.raw("\n")
     assert [one.uuid for one in taken(session).items] == ["u4"]
-    assert taken(session).last_mark is not None
 
 
 def test_what_a_compaction_kept_between_two_rows_is_protected(session: SessionBuilder) -> None:
@@ -402,11 +398,9 @@ def test_two_compactions_that_a_resume_undoes_are_undone_together(session: Sessi
 def test_the_last_row_is_one_of_the_main_thread_with_a_name(session: SessionBuilder) -> None:
     """What comes next hangs on it."""
     last = session.prompt()
-    place = taken(session).last_mark
     session.prompt("aside", isSidechain=True, agentId="g")
     session.raw('{"type":"mode"}\n{"type":"mode","isSidechain":true}\n')
 
     found = taken(session)
 
     assert found.last_row["uuid"] == last["uuid"]
-    assert found.last_mark == place

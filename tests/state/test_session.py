@@ -154,23 +154,6 @@ def test_the_newer_of_status_line_and_mod_is_told(home_dir: str) -> None:
         assert found.silence == [0.0, 0]
 
 
-def test_what_was_measured_is_outdated_and_the_rest_holds(home_dir: str) -> None:
-    """After a session's file was rewritten."""
-    state = SessionState(home_dir, "s")
-    state.save_snapshot(Snapshot(at=5.0, window_tokens=9, occupancy_tokens=1, output_tokens=2))
-    state.save_telemetry_for_pollers({"x": 1})
-    state.save_size_at_compaction(7)
-    state.save_proved_window(5)
-    SessionState(home_dir, "s").drop_fill_after_rewrite()
-
-    after = SessionState(home_dir, "s")
-
-    assert sorted(after.names) == ["statusline.json", "window-5"]
-    found = after.snapshot()
-    assert found is not None
-    assert (found.window_tokens, found.occupancy_tokens, found.output_tokens) == (9, None, None)
-
-
 def test_marks_have_numbers_and_the_largest_counts(home_dir: str) -> None:
     """One compaction is remembered, every window, each tier with its place."""
     for size in (30, 5):

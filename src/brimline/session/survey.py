@@ -110,9 +110,8 @@ class Survey:
     parents: dict[str, str | None] = field(default_factory=dict)
     # What a resume sends.
     sent: Conversation = field(default_factory=Conversation)
-    # The last row of the main thread, and its line where that may change.
+    # The last row of the main thread that others may hang on.
     last_row: dict[str, Any] = field(default_factory=dict)
-    last_mark: Mark | None = None
     # Names that rows other than progress rows need, or that more than one row has.
     referenced: set[str] = field(default_factory=set)
     # Names of rows that a compaction preserved.
@@ -144,7 +143,6 @@ class _Surveyor:
         # The conversation as it is now, and as it is had the last compaction not been.
         self._now = self._undone = Conversation()
         self._held = [self._now]  # those that the present row belongs to
-        self._last_line: Line | None = None
 
     def close(self) -> Survey:
         """Say what was found."""
@@ -155,7 +153,6 @@ class _Surveyor:
         found.requests, found.cleared = len(session.requests), session.cut_by_client
         for last in session.requests[-1:]:
             found.model, found.occupancy_tokens = last.model, last.tokens
-        found.last_mark = _mark_of_changeable_line(self._last_line) if self._last_line else None
         if self.last_name:
             found.referenced.add(self.last_name)  # what is appended next hangs on it
         return found
@@ -197,7 +194,8 @@ class _Surveyor:
             self._note_boundary(present)
         is_apart = self._undone is not self._now and not present.is_copy
         self._held = [self._now, self._undone] if is_apart else [self._now]
-        self._note_last_row(value, line)
+        if row.uuid_of(value) and not row.is_sidechain(value):
+            self.found.last_row = value
         if kind == "assistant":
             self._note_reply(present)
         elif kind == "user" and not row.is_summary(value):
@@ -206,11 +204,6 @@ class _Surveyor:
             self._note_pin_directive(words.users_prompt_unless_command(value))
             for held in self._held:
                 held.drop_thoughts_from(row.thinking_stripped_from_id(value))
-
-    def _note_last_row(self, value: dict[str, Any], line: Line) -> None:
-        """Keep the last row that others may hang on, with its line."""
-        if row.uuid_of(value) and not row.is_sidechain(value):
-            self.found.last_row, self._last_line = value, line
 
     def _note_boundary(self, present: Row) -> None:
         found = self.found

@@ -126,16 +126,6 @@ class SessionState:
         """Keep what the status line told."""
         self.save_document(_SNAPSHOT, vars(snapshot))
 
-    def drop_fill_after_rewrite(self) -> None:
-        """Let go of how full the session was: its file is another one now, which tells anew."""
-        shown = self._read_snapshot_in_file(_SNAPSHOT)
-        if shown:  # the window, the model and the limits still hold
-            shown.occupancy_tokens = shown.output_tokens = None
-            self.save_snapshot(shown)
-        for name in self.names:
-            if name in (MOD_READING, TELEMETRY) or name.startswith(COMPACTED):
-                io.remove(f"{self.folder}/{name}")
-
     def save_telemetry_for_pollers(self, document: dict[str, Any]) -> None:
         """Put the latest figures where others can poll them."""
         head = {"session_id": self.session_id, "at": round(time.time(), 3)}
