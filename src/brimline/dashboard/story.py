@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from brimline.transcript.compactions import Recorded
     from brimline.transcript.row import Spent
     from brimline.transcript.session import Request, Row
+    from brimline.transcript.usage import Usage
 
 EVENTS = frozenset(table.EVENTS)
 _SUBJECT_CHARACTERS = 200
@@ -224,9 +225,8 @@ def read_story_for_index(
     if story.broken_lines and not rows:
         raise SessionError(f"{path} is not a session's transcript")
     state = SessionState(home_dir, story.kept_as)
-    told = [one.usage.session_id for one in reader.session.requests if one.usage.session_id]
-    if not state.names and told:
-        state = SessionState(home_dir, told[-1])  # a subagent's file has its own name
+    if not state.names and reader.recorded:
+        state = SessionState(home_dir, reader.recorded)  # a subagent's file has its own name
     name = story.kept_as = state.session_id
     story.figures = history.read_session(home_dir, name, [path], lines).figures
     story.saved = savings.saved_in_one_session(home_dir, name)
@@ -253,6 +253,7 @@ class _Reader:
         self.story = Story(path, find.session_id_of(path), find.session_id_of(path))
         self.session, self.context = Session(), ContextReader(self._add_moment)
         self.tail: Tail | None = None
+        self.recorded = ""
         self.history: list[int] = []
 
     def read_row(self, value: dict[str, Any], offset: int) -> None:
@@ -263,18 +264,19 @@ class _Reader:
             self.story.title = self.story.title or prompt[:_SUBJECT_CHARACTERS]
         if found.is_new_compaction:
             self.history = []
-        if found.request:
-            self._begin_or_extend_tail(found, found.request)
+        if found.usage:
+            self.recorded = found.usage.session_id or self.recorded
+            self._begin_or_extend_tail(found, found.usage)
         elif self.tail:
             self.tail.result_characters += found.characters
 
-    def _begin_or_extend_tail(self, found: Row, request: Request) -> None:
+    def _begin_or_extend_tail(self, found: Row, usage: Usage) -> None:
         """What a hook would have read at the end of the file by then."""
         if self.tail is None:
             self.tail = Tail()
             self.history.append(0)
-        self.history[-1] = request.tokens
-        tail, usage = self.tail, request.usage
+        self.history[-1] = usage.prompt_tokens
+        tail = self.tail
         tail.usage, tail.offset = usage, found.offset
         tail.reply_characters += found.characters
         tail.output_tokens = max(tail.output_tokens, usage.output_tokens)

@@ -306,13 +306,13 @@ class Ledger:
         if last is None:
             return
         pieces = [piece for piece, _, _ in last.pieces]
-        occupancy, model = last.request.tokens, last.request.usage.model
+        occupancy, model = last.request.tokens, last.request.model
         if before is None:
             growth, rest = occupancy, FLOOR
             shares = first_request_estimates(occupancy, pieces, model)
         else:
             growth, rest = occupancy - before.request.tokens, UNEXPLAINED
-            output = before.request.usage.output_tokens if before.request.is_final else None
+            output = before.request.spent.output_tokens if before.request.is_final else None
             shares = growth_shares(growth, pieces, model, output)
             self.measured_tokens += sum(shares)
             self.estimated_tokens += sum(estimate_piece_tokens(piece, model) for piece in pieces)

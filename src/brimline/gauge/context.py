@@ -131,7 +131,7 @@ class ContextReader:
     def _sum_estimated_tokens(self, added: Iterable[Piece]) -> int:
         """Return what texts take that no request has measured."""
         last = self._ledger.last
-        model = last.request.usage.model if last else None
+        model = last.request.model if last else None
         estimated = sum(composition.estimate_piece_tokens(piece, model) for piece in added)
         return round(estimated * self._ledger.ratio_of_measured_to_estimated())
 

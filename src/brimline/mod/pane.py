@@ -59,7 +59,9 @@ def _answer_for_session(
     path: str, state: SessionState, request: dict[str, Any], home_dir: str
 ) -> dict[str, Any]:
     settings = policy.load(home_dir, request["cwd"])
-    session, context = _read_session_file(path)
+    session, context = Session(), ContextReader()
+    for found in session.rows_of(path):
+        context.read_row(found)
     now = reading.measure_session(path, state, settings, requests=reading.HISTORY_REQUESTS)
     pairs = _occupancy_pairs(now) + _savings_compaction_pairs(state.session_id, path, home_dir, now)
     head, tokens = _rows_of_text_lines(output.name_value_text(pairs)), _request_tokens(session, now)
@@ -89,14 +91,6 @@ def _put_side_by_side(left: list[Row], right: list[Row], columns: int) -> list[R
         blanks = columns - sum(len(text) for text, _ in row)
         rows.append([*row, (" " * blanks, ""), *other])
     return rows
-
-
-def _read_session_file(path: str) -> tuple[Session, ContextReader]:
-    """Read a session's file in one pass."""
-    session, context = Session(), ContextReader()
-    for found in session.rows_of(path):
-        context.read_row(found)
-    return session, context
 
 
 def _occupancy_pairs(now: reading.Reading) -> list[tuple[str, str]]:

@@ -134,8 +134,8 @@ class _Inspector:
             found.first_at, found.last_at = found.first_at or moment, moment
         present = self.session.read_row(value, offset)
         self.context.read_row(present)
-        if present.request:
-            found.session_id = present.request.usage.session_id or found.session_id
+        if present.usage:
+            found.session_id = present.usage.session_id or found.session_id
             found.measured_at = found.last_at
 
 

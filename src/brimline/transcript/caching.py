@@ -83,5 +83,5 @@ def _cause_of_break(last: Request, now: Request, edits: Mapping[float, str]) -> 
     reasons = [why for when, why in edits.items() if last.at <= when <= now.at + _SLACK_S]
     if reasons:
         return f"gateway, {reasons[0]}"
-    kinds = [kind for kind, _ in now.attached.most_common(_MOST_KINDS)]
+    kinds = [kind for kind, _ in now.attached.most_common(_MOST_KINDS)] if now.attached else []
     return f"unknown, after {', '.join(kinds)}" if kinds else "unknown"

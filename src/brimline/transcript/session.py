@@ -32,17 +32,17 @@ class Request:
     model: str | None
     segment: int
     """How many compactions came before it."""
-    usage: Usage
     is_final: bool
     """Whether what it put out was recorded in full; old clients keep a placeholder."""
     spent: Spent
-    attached: Counter[str]
+    attached: Counter[str] | None
     """The kinds of what the client attached since the request before."""
 
     @property
     def tokens(self) -> int:
         """Its occupancy."""
-        return self.usage.prompt_tokens
+        spent = self.spent
+        return spent.input_tokens + spent.cache_read_tokens + spent.cache_written_tokens
 
 
 @dataclass(slots=True)
@@ -52,6 +52,8 @@ class Row:
     value: dict[str, Any]
     offset: int
     """Where its line begins in the file; -1 where nobody said so."""
+    usage: Usage | None
+    """Of the reply that it is part of."""
     request: Request | None
     """That of which it tells the figures."""
     is_boundary: bool
@@ -116,7 +118,7 @@ class Session:
         self._is_open = False  # whether the last reply may go on
         self._counts: Any = None  # what its last row was billed for
         self._waits_for_summary = False
-        self._attached: Counter[str] = Counter()
+        self._attached: Counter[str] | None = None
         self._numbers: dict[str, int] = {}
         self._copies = read.Copies(has_past=True)
         self._copied: set[str] = set()
@@ -143,8 +145,8 @@ class Session:
     def read_row(self, value: dict[str, Any], offset: int = -1) -> Row:
         """Look at the next row."""
         compactions, is_boundary = len(self.compactions), row.is_compaction_row(value)
-        request = self.measure_row(value, is_boundary=is_boundary)
-        found = Row(value, offset, request, is_boundary)
+        usage = self.measure_row(value, is_boundary=is_boundary)
+        found = Row(value, offset, usage, self.requests[-1] if usage else None, is_boundary)
         if len(self.compactions) > compactions:
             found.is_new_compaction = True
             found.was_undone = self.links.would_resume_undo_compaction
@@ -163,22 +165,24 @@ class Session:
                 self.lost_thinking.append((len(self.requests), lost))
         return found
 
-    def measure_row(self, value: dict[str, Any], *, is_boundary: bool) -> Request | None:
-        """Look at the next row for requests and compactions alone: its request, if it has one."""
+    def measure_row(self, value: dict[str, Any], *, is_boundary: bool) -> Usage | None:
+        """Look at the next row for requests and compactions alone: its usage, if it has one."""
         if is_boundary:
             self._note_compaction(value)
         elif usage := row.usage_of(value):
-            return self._note_request(usage, value)
+            self._note_request(usage, value)
+            return usage
         elif row.is_idle_compaction_notice(value):
             self._note_that_nobody_was_there()
         elif isinstance(kind := row.attachment_of(value).get("type"), str):
+            self._attached = self._attached or Counter()
             self._attached[kind] += 1
         return None
 
     def _note_that_nobody_was_there(self) -> None:
         self.compactions[-1:] = [each._replace(trigger="idle") for each in self.compactions[-1:]]
 
-    def _note_request(self, usage: Usage, value: dict[str, Any]) -> Request:
+    def _note_request(self, usage: Usage, value: dict[str, Any]) -> None:
         """A reply: of several rows of one the last tells how large it was."""
         if self.compactions and self._since == len(self.requests):
             # What the next request really took wins over what the client expected it to take.
@@ -189,18 +193,16 @@ class Session:
         last = self.requests[-1] if self.requests else None
         name = usage.message_id
         if last and self._is_open and name is not None and name == last.id:
-            last.usage, last.is_final = usage, last.is_final or row.has_final_usage(value)
+            last.is_final |= row.has_final_usage(value)
             if self._counts != (counts := row.message_of(value).get("usage")):
                 last.spent, self._counts = row.Spent(value), counts
-            return last
+            return
         at = clock.parse_utc(usage.timestamp) or (last.at if last else 0.0)
         number, segment = len(self.requests) + 1, len(self.compactions)
         spent, self._counts = row.Spent(value), row.message_of(value).get("usage")
-        about = (usage, row.has_final_usage(value), spent, self._attached)
-        made = Request(number, name, at, usage.model, segment, *about)
-        self.requests.append(made)
-        self._attached, self._is_open = Counter(), True
-        return made
+        about = (row.has_final_usage(value), spent, self._attached)
+        self.requests.append(Request(number, name, at, usage.model, segment, *about))
+        self._attached, self._is_open = None, True
 
     def _note_compaction(self, value: dict[str, Any]) -> bool:
         """A boundary and the summary after it are one; old sessions have the summary only."""
