@@ -37,7 +37,7 @@ NONE = "brimline was in no settings file; nothing was removed."
     [
         ({}, [NONE]),
         ({"settings": ["/s"]}, ["Removed from /s.", STILL]),
-        ({"restored_sessions": ["/t"]}, [NONE, "Restored the purged session /t."]),
+        ({"restored_sessions": ["/t"]}, [NONE, "Restored in a copy: /t."]),
         ({"data_deleted": True}, [NONE, "Data deleted: /gone"]),
         ({"backups_deleted": ["/b"]}, [NONE, "Deleted 1 backup beside sessions."]),
         ({"backups_deleted": ["/b", "/c"]}, [NONE, "Deleted 2 backups beside sessions."]),
