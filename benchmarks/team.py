@@ -67,7 +67,7 @@ def measure(conversations: list[Any], folder: str) -> None:
             times.append(time.perf_counter() - begun)
             assert not problem, problem  # noqa: S101
             for name, told in (("here", local), ("there", remote)):
-                found = [texts[hit.text] for hit in told]
+                found = [texts[hit.record.text] for hit in told]
                 share = [len(evidence & set(found[:k])) / len(evidence) for k in (5, 10)]
                 shares[name].append(share)
     for name, known_shares in shares.items():

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 from tests.guard.dialogue import Talk
 
 from brimline import pinned
-from brimline.search import documents
+from brimline.search import database
 from brimline.settings import clientsettings
 from brimline.testing import SessionBuilder
 
@@ -58,7 +58,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(clientsettings, "_MANAGED", str(tmp_path / "managed"))
     monkeypatch.setattr(pinned, "FILE", str(tmp_path / "installed.json"))
     # What one process says once; every test is one to itself.
-    monkeypatch.setattr(documents, "renewed", [])
+    monkeypatch.setattr(database, "renewed", [])
     project = tmp_path / "project"
     project.mkdir()
     (tmp_path / "home").mkdir()

@@ -14,7 +14,7 @@ from brimline.mcp import remembered
 from brimline.offload import dumps, judge, kinds, preview
 from brimline.offload.preview import Excerpt
 from brimline.rules import cascade
-from brimline.search.turns import Hit
+from brimline.search.record import Hit, Record
 from brimline.store import stub
 from brimline.team import points
 
@@ -119,11 +119,14 @@ def test_no_field_of_a_reference_forges_a_line(field: str) -> None:
     assert stub.first_reference_in(made) is not None
 
 
-@pytest.mark.parametrize("field", ["text", "group", "source", "project", "author"])
+@pytest.mark.parametrize("field", ["text", "session", "source", "project", "author"])
 def test_no_field_of_a_memory_entry_forges_a_line(field: str) -> None:
     """Neither in a list of hits nor where the entry is shown."""
-    hit = Hit("i", "text", "group", 1.0, "user", "/p", 7, 0.5, "anna")
-    hit = hit._replace(**forged(field))
+    said = Record("i", "text", "group", 1.0, "user", "/p")
+    if field == "author":
+        hit = Hit(said, 7, **forged(field))
+    else:
+        hit = Hit(said._replace(**forged(field)), 7, author="anna")
 
     assert len(remembered.found_entry_line(hit).splitlines()) == 1
     for given in (remembered.found_entry_line(hit), remembered.quoted_entry_text(hit)):
@@ -138,7 +141,8 @@ def test_no_field_of_a_teams_point_forges_a_line(field: str) -> None:
     point = {"id": "p1", "score": 0.5, "payload": payload | {field: f"x{FORGED}"}}
 
     for other in points.read_search_answers([{"points": [point]}], "", None):
-        labels = (other.hit.group, other.hit.source, other.hit.project, other.hit.author)
+        said = other.hit.record
+        labels = (said.session, said.source, said.project, other.hit.author)
         assert all(len(label.splitlines()) <= 1 for label in labels)
         for given in (
             remembered.found_entry_line(other.hit),

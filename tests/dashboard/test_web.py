@@ -32,7 +32,7 @@ from brimline.fast import paths
 from brimline.gateway.conversations import Conversations
 from brimline.gateway.stickiness import Stickiness
 from brimline.memory import deep, hits, hot
-from brimline.search.turns import Entry
+from brimline.search.record import Record
 from brimline.settings import config
 from brimline.store import contents, layout, pins
 from brimline.store.put import put
@@ -686,7 +686,7 @@ def test_memory_shows_twenty_hits_of_whatever_project(
     world: Path, home_dir: str, count: int, shown: int
 ) -> None:
     """The first of them open; a question is at most 200 characters long."""
-    entries = [Entry(f"{at}", f"The otter swims {at}", project="/p") for at in range(count)]
+    entries = [Record(f"{at}", f"The otter swims {at}", project="/p") for at in range(count)]
     hits.open_or_make_memory(home_dir).put_entries(entries)
     pages = web.Dashboard(home_dir)
 

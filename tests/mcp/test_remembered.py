@@ -12,11 +12,12 @@ from brimline.errors import BrimlineError, StoreError
 from brimline.mcp import remembered
 from brimline.memory import hits, hot
 from brimline.search import vectors
-from brimline.search.turns import Hit
+from brimline.search.record import Hit, Record
 from brimline.transcript.project import Project
 
 NOW = 1_800_000_000.0
-HIT = Hit("id", "The otter\nplan.", "0a1b2c3d-0000", NOW - 60, "user", "/p", 7, 0.0)
+SAID = Record("id", "The otter\nplan.", "0a1b2c3d-0000", NOW - 60, "user", "/p")
+HIT = Hit(SAID, 7)
 
 
 @pytest.fixture(autouse=True)
@@ -40,20 +41,22 @@ def _standing_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_an_age_is_told_in_its_largest_whole_unit(seconds: float, told: str) -> None:
     """Below a minute it is now; what has no time has no age."""
-    assert remembered.found_entry_line(HIT._replace(at=NOW - seconds)) == (
+    assert remembered.found_entry_line(Hit(SAID._replace(at=NOW - seconds), 7)) == (
         f"m7 (user, {told}, session 0a1b2c3d): The otter plan."
     )
-    assert "(user, unknown age, session" in remembered.found_entry_line(HIT._replace(at=0.0))
+    assert "(user, unknown age, session" in remembered.found_entry_line(
+        Hit(SAID._replace(at=0.0), 7)
+    )
 
 
 def test_a_line_names_author_and_session_as_far_as_there_are_any() -> None:
     """The path of a topic is not a session; what others wrote is on one line."""
-    topic = HIT._replace(group="/home/a/topic.md", source="topic")
+    topic = Hit(SAID._replace(session="/home/a/topic.md", source="topic"), 7)
     other = HIT._replace(author="mi\na")
 
     assert remembered.found_entry_line(topic) == "m7 (topic, 1 min ago): The otter plan."
     assert remembered.found_entry_line(other).startswith("m7 (by mi a, user, 1 min ago, session ")
-    assert len(remembered.found_entry_line(HIT._replace(text="x" * 999))) < 400
+    assert len(remembered.found_entry_line(Hit(SAID._replace(text="x" * 999), 7))) < 400
 
 
 def test_an_entry_is_quoted_line_by_line() -> None:
@@ -62,7 +65,7 @@ def test_an_entry_is_quoted_line_by_line() -> None:
 
     assert head == "m7 (user, 1 min ago, session 0a1b2c3d):"
     assert rest == ["  > The otter", "  > plan."]
-    long = remembered.quoted_entry_text(HIT._replace(text="x" * 5_000))
+    long = remembered.quoted_entry_text(Hit(SAID._replace(text="x" * 5_000), 7))
     assert 1_300 <= long.count("x") <= 1_301
 
 
@@ -137,7 +140,7 @@ def test_what_a_teammate_said_can_be_read_for_two_minutes(
     home_dir: str, age_s: float, is_known: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Wherever it was said."""
-    theirs = HIT._replace(number=8, author="mia", project="elsewhere")
+    theirs = Hit(SAID._replace(project="elsewhere"), 8, author="mia")
     monkeypatch.setattr(remembered, "_elsewhere", {(8, False): (theirs, 1_000.0)})
     monkeypatch.setattr(time, "monotonic", lambda: 1_000.0 + age_s)
 
@@ -177,13 +180,13 @@ def test_a_key_of_an_entry_is_its_number(key: str, number: str) -> None:
     assert not remembered.KEY.fullmatch("m")
 
 
-AGELESS = Hit("id", "The otter plan.", "0a1b2c3d-0000", 0.0, "user", "/p", 7, 0.0)
+AGELESS = SAID._replace(text="The otter plan.", at=0.0)
 
 
 @pytest.mark.parametrize(("text", "shown"), [("x" * 320, "x" * 320), ("x" * 321, "x" * 319 + "…")])
 def test_an_entry_that_was_found_has_320_characters(text: str, shown: str) -> None:
     """On its line."""
-    line = remembered.found_entry_line(AGELESS._replace(text=text))
+    line = remembered.found_entry_line(Hit(AGELESS._replace(text=text), 7))
 
     assert line == f"m7 (user, unknown age, session 0a1b2c3d): {shown}"
 
@@ -194,5 +197,6 @@ def test_an_entry_that_was_found_has_320_characters(text: str, shown: str) -> No
 def test_an_entry_is_quoted_with_1_300_characters(text: str, shown: str) -> None:
     """What is longer ends with an ellipsis."""
     assert (
-        remembered.quoted_entry_text(AGELESS._replace(text=text)).split("\n")[1] == f"  > {shown}"
+        remembered.quoted_entry_text(Hit(AGELESS._replace(text=text), 7)).split("\n")[1]
+        == f"  > {shown}"
     )

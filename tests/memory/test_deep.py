@@ -20,7 +20,7 @@ from brimline.fast import paths
 from brimline.hooks import entry
 from brimline.memory import deep, hits, hot
 from brimline.search import stored, vectors
-from brimline.search.turns import Entry
+from brimline.search.record import Record
 from brimline.state import forgotten
 from brimline.testing import event, text_block
 
@@ -423,7 +423,7 @@ def test_the_index_is_given_where_the_client_has_no_memory_of_its_own(
 )
 def test_a_text_is_parted_where_paragraphs_end(text: str, sizes: list[int]) -> None:
     """Into at most twelve parts; the first keeps its name, the others are numbered."""
-    parts = list(deep.split_entry_into_pieces(Entry("x", text)))
+    parts = list(deep.split_entry_into_pieces(Record("x", text)))
 
     assert [len(part.text) for part in parts] == sizes
     assert [part.ref for part in parts] == ["x", *[f"x#{n}" for n in range(2, 13)]][: len(sizes)]
@@ -437,7 +437,7 @@ def test_what_was_forgotten_stays_out_until_it_is_said_again(home_dir: str) -> N
     refused = deep.Refused(home_dir, [])
 
     def is_out(at: float, group: str = "s2", project: str = "/q") -> bool:
-        return refused(Entry("r", "t", group, at, "user", project))
+        return refused(Record("r", "t", group, at, "user", project))
 
     assert is_out(100.0, "s1") is True
     assert is_out(100.0, "s1/notes") is True
@@ -454,8 +454,8 @@ def test_what_was_said_at_an_unknown_time_stays_in_when_others_are_forgotten(
     """Nobody asked for its end."""
     forgotten.note_forgotten(home_dir, 100.0, {"session": "s1"})
 
-    assert not deep.Refused(home_dir, [])(Entry("r", "t", "s2"))
-    assert deep.Refused(home_dir, ["/ex"])(Entry("r", "t", "s2", project="/ex/a"))
+    assert not deep.Refused(home_dir, [])(Record("r", "t", "s2"))
+    assert deep.Refused(home_dir, ["/ex"])(Record("r", "t", "s2", project="/ex/a"))
 
 
 @pytest.mark.parametrize(
@@ -679,7 +679,7 @@ def test_a_file_that_was_rewritten_is_read_from_its_beginning(
     assert texts(place - 1) == texts(place + 1) == ["First wish", "Second wish"]
     entries, offset, is_whole = deep._new_session_entries(session.path, 0, float("inf"))
     assert (offset, is_whole) == (place, True)
-    assert {(one.group, one.project) for one in entries} == {
+    assert {(one.session, one.project) for one in entries} == {
         (SESSION, os.path.realpath(project_dir))
     }
 

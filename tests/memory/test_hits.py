@@ -12,16 +12,16 @@ from brimline import output
 from brimline.errors import StoreError
 from brimline.fast import paths
 from brimline.memory import hits
-from brimline.search.turns import Entry, Hit
+from brimline.search.record import Hit, Record
 
 LONG = "x" * 200
 
 
 def hit(text: str, **fields: Any) -> Hit:
     """A hit with this text."""
-    usual: dict[str, Any] = {"group": "11112222-3333", "at": 0.0, "source": "user"}
-    usual |= {"project": "/home/dev/shop", "number": 7, "score": 1.0}
-    return Hit("id", text, **(usual | fields))
+    author = fields.pop("author", "")
+    said = Record("id", text, "11112222-3333", 0.0, "user", "/home/dev/shop")
+    return Hit(said._replace(**fields), 7, 1.0, author)
 
 
 def lines_of(text: str, query: str, home_dir: str) -> list[str]:
@@ -67,7 +67,7 @@ def test_a_hit_says_who_said_it_where_and_when(home_dir: str) -> None:
     found = [
         hit("a", at=1_767_225_600.0),
         hit("b", author="Mia\nX", project="", source=""),
-        hit("c", group="/home/dev/topics", source="topic"),
+        hit("c", session="/home/dev/topics", source="topic"),
     ]
 
     heads = hits.text(hits.document(found, "q", home_dir)).split("\n\n")
@@ -91,8 +91,8 @@ def test_a_key_is_an_m_and_a_number(text: str, is_key: bool) -> None:
 
 def test_an_entry_is_shown_among_its_neighbours_with_an_arrow() -> None:
     """And quoted as a whole."""
-    rows = [hit(text, number=number)._asdict() for number, text in ((6, "a\nb"), (7, "c"))]
-    found = {"key": "m7", "entries": [row | {"key": f"m{row['number']}"} for row in rows]}
+    entries = [hits._hit_fields(one) for one in (hit("a\nb")._replace(number=6), hit("c"))]
+    found = {"key": "m7", "entries": entries}
 
     first, second = hits.neighbourhood_text(found).split("\n\n")
 
@@ -113,7 +113,7 @@ def test_how_much_was_read_is_a_sentence() -> None:
 def test_an_entry_is_opened_with_its_neighbours(home_dir: str) -> None:
     """Without a score: nobody searched."""
     memory = hits.open_or_make_memory(home_dir)
-    memory.put_entries([Entry(str(n), f"text {n}", "s", float(n)) for n in range(1, 6)])
+    memory.put_entries([Record(str(n), f"text {n}", "s", float(n)) for n in range(1, 6)])
 
     document = hits.entry_with_neighbours(home_dir, "m3")
 
@@ -171,9 +171,9 @@ def test_a_session_that_was_read_in_part_is_not_read(home_dir: str, project_dir:
 def test_a_damaged_memory_of_sessions_is_begun_anew_without_a_word(home_dir: str) -> None:
     """All of it is read from the sessions again."""
     memory = hits.open_or_make_memory(home_dir)
-    memory.put_entries([Entry("1", "otter")])
+    memory.put_entries([Record("1", "otter")])
     (file,) = Path(home_dir, "search").glob("*.sqlite3")
     file.write_bytes(b"no database" * 999)
 
     assert memory.search("otter") == []
-    assert memory.put_entries([Entry("1", "otter")]) == 1
+    assert memory.put_entries([Record("1", "otter")]) == 1

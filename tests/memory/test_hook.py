@@ -97,7 +97,7 @@ def test_housekeeping_takes_in_what_was_said(
     turn = begun(session, home_dir)
 
     hook.tidy(turn, float("inf"))
-    found = [hit.text for hit in hits.open_or_make_memory(home_dir).search("otter")]
+    found = [hit.record.text for hit in hits.open_or_make_memory(home_dir).search("otter")]
     turn.values["memory.exclude"] = ["/"]
     hook.tidy(turn, float("inf"))
 

@@ -61,7 +61,7 @@ def test_an_answer_is_found_by_the_words_of_its_question(world: Path, world_of_w
     assert set(ids(store, "who painted the kitchens?")[:2]) == {"c", "d"}
     assert len(ids(store, "shelter", 1)) == 1
     hit = store.search("harbour", 1)[0]
-    assert (hit.text, hit.group, hit.at > 0) == (TALK[1][1], "one", True)
+    assert (hit.record.text, hit.record.session, hit.record.at > 0) == (TALK[1][1], "one", True)
     assert ids(store, "") == []
     assert ids(store, '"NEAR( * shelter') != []
     store.add(said([("s", "Wir wohnen in der Lange Straße."), ("i", "İstanbul: mon résumé")], "de"))
@@ -199,11 +199,11 @@ def test_a_full_disk_is_a_sentence_and_nothing_is_half_there(
     world: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What was acknowledged before is found after."""
-    from brimline.search import documents
+    from brimline.search import database
 
     store = memory.open(str(world / "m"))
     store.add(said())
-    opened = documents._connect
+    opened = database._connect
 
     def narrow(path: str) -> sqlite3.Connection:
         connection = opened(path)
@@ -212,7 +212,7 @@ def test_a_full_disk_is_a_sentence_and_nothing_is_half_there(
         return connection
 
     with monkeypatch.context() as full:
-        full.setattr(documents, "_connect", narrow)
+        full.setattr(database, "_connect", narrow)
         with pytest.raises(StoreError, match="full"):
             store.add(said([(f"big{n}", f"needle {n} " * 400) for n in range(50)], "big"))
     assert ids(store, "kitchen") != []
@@ -221,9 +221,6 @@ def test_a_full_disk_is_a_sentence_and_nothing_is_half_there(
 
 def test_an_earlier_version_and_this_one_share_the_file(world: Path) -> None:
     """That one knows nothing of entries; its tables and ours are in nobody's way."""
-    from brimline.search import documents
-    from brimline.search.documents import Document
-
     store = memory.open(str(world / "m"))
     store.add(said())
     path = next((world / "m").glob("*.sqlite3"))
@@ -231,12 +228,12 @@ def test_an_earlier_version_and_this_one_share_the_file(world: Path) -> None:
     earlier.execute("PRAGMA user_version = 1")
     earlier.close()
 
-    document = Document("output", "ref", "/p", "s", 1.0, "make", "a needle", "")
-    documents.run_on_database(
-        str(world / "m"), lambda found: documents.add_documents(found, [document])
+    connection = sqlite3.connect(path)
+    connection.execute(
+        "INSERT INTO documents VALUES (1, 'output', 'ref', '/p', 's', 1.0, 'make', 'a needle', '')"
     )
-    found = documents.run_on_database(
-        str(world / "m"), lambda base: documents.find_document_ids(base, "needle", "output")
-    )
+    found = connection.execute("SELECT rowid FROM words WHERE words MATCH 'needle'").fetchall()
+    connection.commit()
+    connection.close()
     assert found
     assert ids(store, "kitchen") != []

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from brimline.memory import hits, overview
 from brimline.search import vectors
-from brimline.search.turns import Entry
+from brimline.search.record import Record
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +22,9 @@ def test_how_much_there_is(home_dir: str, tmp_path: Path, monkeypatch: pytest.Mo
         "vectors": vectors.load_table() is not None
     }
     memory = hits.open_or_make_memory(home_dir)
-    memory.put_entries([Entry("1", "a", "s", 5.0, "user"), Entry("2", "b", "/f.md", 1.0, "topic")])
+    memory.put_entries(
+        [Record("1", "a", "s", 5.0, "user"), Record("2", "b", "/f.md", 1.0, "topic")]
+    )
     monkeypatch.setattr(vectors, "load_table", lambda: None)
 
     there = overview.status_document(home_dir, folder)

@@ -7,7 +7,7 @@ from typing import Any
 from tests.memory.worlds import SESSION, recorded
 
 from brimline.memory import deep, hits, traces
-from brimline.search.turns import Entry
+from brimline.search.record import Record
 from brimline.state.forgotten import Asked
 
 OTHER = "0a1b2c3d-0000-4000-8000-000000000002"
@@ -20,10 +20,10 @@ def test_entries_are_forgotten_by_session_project_and_time(home_dir: str, projec
     memory = hits.open_or_make_memory(home_dir)
     memory.put_entries(
         [
-            Entry("1", "a", "s", 5.0, "user", "/p"),
-            Entry("2", "b", "s/notes", 6.0, "note", "/q"),
-            Entry("3", "c", "t", 7.0, "user", "/p"),
-            Entry("4", "d", "/f.md", 1.0, "topic", "/p"),
+            Record("1", "a", "s", 5.0, "user", "/p"),
+            Record("2", "b", "s/notes", 6.0, "note", "/q"),
+            Record("3", "c", "t", 7.0, "user", "/p"),
+            Record("4", "d", "/f.md", 1.0, "topic", "/p"),
         ]
     )
 

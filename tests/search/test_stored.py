@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from brimline.errors import StoreError
-from brimline.search import documents, stored
+from brimline.search import database, stored
+from brimline.search.record import Record
 from brimline.store import layout, put
 from brimline.store.contents import Span
 from brimline.transcript.project import is_within, real_folder
@@ -117,15 +118,13 @@ def test_without_a_store_nothing_is_found(home_dir: str) -> None:
 def test_a_damaged_file_makes_room_for_the_next_generation(tmp_path: Path) -> None:
     """Which is named by the next number; the work finds it empty."""
     folder = str(tmp_path / "search")
-    documents.run_on_database(folder, lambda base: base.execute("SELECT 1").fetchall())
+    database.run_on_database(folder, lambda base: base.execute("SELECT 1").fetchall())
     (tmp_path / "search" / "1-1.sqlite3").write_bytes(b"no database" * 999)
 
-    assert (
-        documents.run_on_database(folder, lambda base: documents.document_states_by_ref(base, "x"))
-        == {}
-    )
+    asked = "SELECT * FROM documents"
+    assert database.run_on_database(folder, lambda base: base.execute(asked).fetchall()) == []
     assert [name for name in os.listdir(folder) if name.endswith("3")] == ["1-2.sqlite3"]
-    assert documents.renewed == [f"{folder}/1-1.sqlite3"]
+    assert database.renewed == [f"{folder}/1-1.sqlite3"]
 
 
 def test_what_was_used_last_is_taken_in_first(home_dir: str) -> None:
@@ -139,7 +138,7 @@ def test_what_was_used_last_is_taken_in_first(home_dir: str) -> None:
         result = stored.find_outputs(
             home_dir, "otter", None, lambda count: Span(1, count), until=-math.inf
         )
-        return {f"sha256:{hit.document.ref}" for hit in result.hits}, result.pending
+        return {f"sha256:{hit.id}" for hit in result.hits}, result.pending
 
     assert found() == ({kept[1]}, 2)
     assert found() == ({kept[1], kept[2]}, 1)
@@ -179,7 +178,7 @@ def test_an_output_is_known_by_what_is_told_of_it(
     with open(layout.stored_path(home_dir, digest, "json"), "w") as file:
         json.dump({"created": 7.0} | meta, file)
 
-    known = stored._document_of_stored_output(home_dir, digest)
+    known = stored._record_of_output(home_dir, digest)
 
     assert (known.title, known.project, known.session) == (title, project, session)
     assert known.at == (7.0 if at is None else at)
@@ -210,22 +209,22 @@ def test_above_200_megabytes_the_500_oldest_outputs_keep_their_titles_only(
 ) -> None:
     """Those that are newer keep their text, too."""
     old = [
-        documents.Document(stored.SOURCE, f"{number:064x}", "", "", number, "make", "otter")
+        Record(f"{number:064x}", "otter", at=number, source=stored.SOURCE, title="make")
         for number in range(501)
     ]
     key = put.put(home_dir, b"otter", {"created": 1_000.0})
-    fresh = stored._document_of_stored_output(home_dir, layout.digest_of_key(key))
-    monkeypatch.setattr(documents, "bytes_of_used_pages", lambda _base: used_bytes)
+    fresh = stored._record_of_output(home_dir, layout.digest_of_key(key))
+    monkeypatch.setattr(database, "bytes_of_used_pages", lambda _base: used_bytes)
 
     def full(base: Any) -> list[Any]:
-        documents.add_documents(base, old)
+        stored._put(base, old)
         stored._index_batch(base, home_dir, [])
         stored._index_batch(base, home_dir, [fresh])
         asked = "SELECT ref, state FROM documents WHERE text > '' ORDER BY at"
         titles = "SELECT count(*) FROM documents WHERE title = 'make' AND text = ''"
         return [base.execute(asked).fetchall(), base.execute(titles).fetchone()[0]]
 
-    kept, titles = documents.run_on_database(stored.search_folder(home_dir), full)
+    kept, titles = database.run_on_database(stored.search_folder(home_dir), full)
 
     assert len(kept) == left
     assert (kept[-2:], titles) == ([(old[-1].ref, ""), (fresh.ref, "")], 502 - left)

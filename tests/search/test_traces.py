@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from brimline.search import documents, stored, traces
+from brimline.search import database, stored, traces
 from brimline.state.forgotten import Asked
 from brimline.store import put
 
@@ -18,11 +18,11 @@ def test_a_forgotten_sessions_outputs_are_no_longer_found_and_others_are(home_di
 
     def indexed() -> set[str]:
         """The keys that the search knows, without taking in more."""
-        known = documents.run_on_database(
+        known = database.run_on_database(
             stored.search_folder(home_dir),
-            lambda found: documents.document_states_by_ref(found, "output"),
+            lambda base: base.execute("SELECT ref FROM documents").fetchall(),
         )
-        return {f"sha256:{digest}" for digest in known}
+        return {f"sha256:{digest}" for (digest,) in known}
 
     stored.tidy(home_dir, until=math.inf)
     assert traces.forget(home_dir, Asked(("one",)), dry_run=True) == {}

@@ -10,7 +10,8 @@ import pytest
 from brimline import memory
 from brimline.errors import StoreError
 from brimline.search import ranking, turns, vectors
-from brimline.search.turns import Entry, Hit, Memory, Other
+from brimline.search.record import Hit, Record
+from brimline.search.turns import Memory, Other
 from brimline.transcript.project import Project
 
 if TYPE_CHECKING:
@@ -33,17 +34,17 @@ def other(
     key: str, text: str, at: float = 0.0, words: float = 1.0, before: str = "", **fields: Any
 ) -> Other:
     """An entry from elsewhere."""
-    hit = Hit(key, text, "s", at, "user", "p", 10**11, 0.0, "mia")._replace(**fields)
+    hit = Hit(Record(key, text, "s", at, "user", "p"), 10**11, author="mia")._replace(**fields)
     return Other(hit, ranking.Found(words, words, words), before)
 
 
 def test_how_many_are_new_is_told_of_all_of_many(store: Memory) -> None:
     """However many batches they take; each entry once, the first of those of one name."""
-    entries = [Entry(f"{number}", f"otter {number}") for number in range(501)]
+    entries = [Record(f"{number}", f"otter {number}") for number in range(501)]
 
     assert store.put_entries(entries) == 501
-    assert store.put_entries([*entries, Entry("more", "elk")]) == 1
-    assert store.put_entries([Entry("twice", "first"), Entry("twice", "second")]) == 1
+    assert store.put_entries([*entries, Record("more", "elk")]) == 1
+    assert store.put_entries([Record("twice", "first"), Record("twice", "second")]) == 1
     assert rows(store, "SELECT text FROM entries WHERE ref = 'twice'") == [("first",)]
     assert rows(store, "SELECT count(*), count(DISTINCT ref) FROM entries") == [(503, 503)]
     assert store.put_entries([]) == 0
@@ -51,9 +52,9 @@ def test_how_many_are_new_is_told_of_all_of_many(store: Memory) -> None:
 
 def test_an_entry_that_changed_takes_the_place_of_the_former(store: Memory) -> None:
     """Nothing is left of its words, also in the entry after it; what is alike stays as it was."""
-    store.put_entries([Entry("a", "otter", "g"), Entry("b", "elk", "g")])
+    store.put_entries([Record("a", "otter", "g"), Record("b", "elk", "g")])
 
-    assert store.put_entries([Entry("a", "walrus", "g"), Entry("b", "elk", "g")]) == 1
+    assert store.put_entries([Record("a", "walrus", "g"), Record("b", "elk", "g")]) == 1
 
     assert rows(store, "SELECT ref, text, before FROM entries ORDER BY id") == [
         ("b", "elk", ""),
@@ -64,9 +65,11 @@ def test_an_entry_that_changed_takes_the_place_of_the_former(store: Memory) -> N
 
 def test_the_rows_that_an_entry_is_made_of_come_back_with_it_and_go_with_it(store: Memory) -> None:
     """Where it is one row there are none."""
-    store.put_entries([Entry("a", "otter", rows="r1 r2"), Entry("b", "elk")])
+    store.put_entries([Record("a", "otter", rows="r1 r2"), Record("b", "elk")])
 
-    found = {hit.id: list(hit.rows) for hit in [*store.search("otter"), *store.search("elk")]}
+    found = {
+        hit.id: hit.record.rows.split() for hit in [*store.search("otter"), *store.search("elk")]
+    }
     store.run_on_database(lambda base: turns.remove_where(base, "ref = 'a'", ()))
 
     assert found == {"a": ["r1", "r2"], "b": []}
@@ -75,7 +78,7 @@ def test_the_rows_that_an_entry_is_made_of_come_back_with_it_and_go_with_it(stor
 
 def test_of_entries_that_fit_alike_the_first_comes_first(store: Memory) -> None:
     """Each with a number of its own, by which it is asked for."""
-    store.put_entries([Entry(name, "otter") for name in ("c", "a", "b")])
+    store.put_entries([Record(name, "otter") for name in ("c", "a", "b")])
 
     hits = store.search("otter")
 
@@ -89,7 +92,7 @@ def test_a_search_by_words_offers_200(
 ) -> None:
     """Where there are no vectors, that is all there is."""
     monkeypatch.setattr(vectors, "load_table", lambda: None)
-    store.put_entries([Entry(f"{at}", "otter") for at in range(number)])
+    store.put_entries([Record(f"{at}", "otter") for at in range(number)])
 
     assert len(store.search("otter", 999)) == found
     assert store.search("elk") == []
@@ -98,10 +101,10 @@ def test_a_search_by_words_offers_200(
 
 def test_what_means_nearly_the_same_is_found_wherever_its_vector_lies(store: Memory) -> None:
     """At the end of a block, at the beginning of the next; what another process added too."""
-    store.put_entries([Entry(f"{at}", f"number {at}") for at in range(1, 255)])
-    store.put_entries([Entry("255", "The puppy barks.")])
+    store.put_entries([Record(f"{at}", f"number {at}") for at in range(1, 255)])
+    store.put_entries([Record("255", "The puppy barks.")])
     before = store.search("a small dog", 1)
-    Memory(store.folder).put_entries([Entry("256", "A kitten sleeps.")])
+    Memory(store.folder).put_entries([Record("256", "A kitten sleeps.")])
     after = [store.search(asked, 1)[0].id for asked in ("a small dog", "a young cat")]
 
     assert [hit.id for hit in before] == ["255"]
@@ -111,7 +114,7 @@ def test_what_means_nearly_the_same_is_found_wherever_its_vector_lies(store: Mem
 
 def test_nothing_is_left_of_the_vector_of_what_is_taken_out(store: Memory) -> None:
     """Its neighbours in the block keep theirs."""
-    store.put_entries([Entry(name, f"the {name}") for name in ("otter", "elk", "yak")])
+    store.put_entries([Record(name, f"the {name}") for name in ("otter", "elk", "yak")])
     store.run_on_database(lambda base: turns.remove_where(base, "ref = 'elk'", ()))
 
     ((records,),) = rows(store, "SELECT records FROM vectors")
@@ -131,7 +134,7 @@ def test_entries_that_came_without_vectors_get_them_once(
     assert table
     with monkeypatch.context() as without:
         without.setattr(vectors, "load_table", lambda: None)
-        store.put_entries([Entry(f"{at}", f"otter {at}") for at in range(1_001)])
+        store.put_entries([Record(f"{at}", f"otter {at}") for at in range(1_001)])
 
     def make(connection: sqlite3.Connection) -> int:
         with connection:
@@ -150,7 +153,7 @@ def test_entries_that_came_without_vectors_get_them_once(
 
 def test_vectors_of_another_table_are_not_searched(store: Memory) -> None:
     """Only words count until they are made anew."""
-    store.put_entries([Entry("dog", "The puppy barks."), Entry("cat", "The kitten sleeps.")])
+    store.put_entries([Record("dog", "The puppy barks."), Record("cat", "The kitten sleeps.")])
     store.run_on_database(
         lambda base: base.execute("UPDATE facts SET value = 'x' WHERE name = 'table'")
     )
@@ -161,7 +164,7 @@ def test_vectors_of_another_table_are_not_searched(store: Memory) -> None:
 
 def test_entries_from_elsewhere_are_among_those_of_here(store: Memory) -> None:
     """With the author and a score; what is here is listed as it is here."""
-    store.put_entries([Entry("here", "otter one")])
+    store.put_entries([Record("here", "otter one")])
     others = [other("x", "otter two"), other("y", "otter one", words=9.0)]
 
     hits = store.search("otter", others=lambda: others)
@@ -203,7 +206,7 @@ def test_three_times_as_many_as_are_wanted_are_held_against_the_floor(store: Mem
 
 def test_what_is_taken_out_leaves_no_word_in_the_file(store: Memory, world: Path) -> None:
     """Neither in the file nor in what is yet to be written into it."""
-    store.put_entries([Entry("a", "walrus zanzibar", rows="r1"), Entry("b", "elk")])
+    store.put_entries([Record("a", "walrus zanzibar", rows="r1"), Record("b", "elk")])
 
     store.run_on_database(lambda base: turns.remove_where(base, "ref = ?", ("a",)))
 
@@ -231,7 +234,7 @@ def test_words_are_told_apart_as_they_are_written(query: str, words: list[str]) 
 def test_entries_of_a_project_are_those_in_it_and_below(store: Memory) -> None:
     """By words and by meaning."""
     places = {"a": "/p", "b": "/p/in", "c": "/p2", "d": ""}
-    store.put_entries([Entry(name, "puppy", project=place) for name, place in places.items()])
+    store.put_entries([Record(name, "puppy", project=place) for name, place in places.items()])
     search = functools.partial(store.search, within=Project(("/p",)))
 
     assert [hit.id for hit in search("puppy")] == ["a", "b"]
@@ -241,10 +244,10 @@ def test_entries_of_a_project_are_those_in_it_and_below(store: Memory) -> None:
 
 def test_entries_are_taken_in_together_or_not_at_all(store: Memory) -> None:
     """What fails in the middle leaves what was there."""
-    store.put_entries([Entry("a", "otter")])
+    store.put_entries([Record("a", "otter")])
 
     with pytest.raises(StoreError):
-        store.put_entries([Entry("a", "walrus"), Entry("b", "elk", at=None)])  # type: ignore[arg-type]
+        store.put_entries([Record("a", "walrus"), Record("b", "elk", at=None)])  # type: ignore[arg-type]
 
     assert rows(store, "SELECT ref, text FROM entries") == [("a", "otter")]
 
@@ -256,7 +259,7 @@ def test_an_entry_gets_a_share_of_what_its_neighbours_score(
     monkeypatch.setattr(vectors, "load_table", lambda: None)
     texts = {"a": "otter", "b": "an otter and an elk", "c": "yaks by a river, one otter, no elk"}
     store.put_entries(
-        [Entry(name, text, "alone" if name == "c" else "g") for name, text in texts.items()]
+        [Record(name, text, "alone" if name == "c" else "g") for name, text in texts.items()]
     )
 
     def scores(*others: Other) -> dict[str, float]:
@@ -283,7 +286,7 @@ def test_a_damaged_memory_is_told_unless_it_can_be_had_again(world: Path) -> Non
     """It is begun anew either way."""
     for place, settings in (("own", {}), ("copy", {"derived": True})):
         store = Memory(str(world / place), **settings)
-        store.put_entries([Entry("a", "otter")])
+        store.put_entries([Record("a", "otter")])
         (file,) = (world / place).glob("*.sqlite3")
         file.write_bytes(b"no database" * 999)
         if settings:
@@ -291,7 +294,7 @@ def test_a_damaged_memory_is_told_unless_it_can_be_had_again(world: Path) -> Non
         else:
             with pytest.raises(StoreError, match="was damaged and is begun anew: add all of it"):
                 store.search("otter")
-        assert store.put_entries([Entry("a", "otter")]) == 1
+        assert store.put_entries([Record("a", "otter")]) == 1
 
 
 def test_the_words_of_a_question_that_tell_nothing_are_left_out() -> None:
@@ -335,10 +338,7 @@ def test_an_entry_comes_back_with_all_that_was_given(world: Path) -> None:
     (hit,) = store.search("otter")
 
     assert added == [1, 0, 1]
-    assert (hit.id, hit.text, hit.group, hit.source, hit.project) == (
-        *("i", "The otter.", "g", "s", "/p"),
-    )
-    assert hit.at == 1_767_225_600.0
+    assert hit.record == Record("i", "The otter.", "g", 1_767_225_600.0, "s", "/p")
     assert hit.author == ""
 
 
@@ -409,11 +409,11 @@ def test_a_search_gives_ten_hits_or_as_many_as_are_wanted(world: Path) -> None:
 
 def test_vectors_are_read_once_and_again_where_they_have_changed(store: Memory) -> None:
     """By whomever: another process may have added some."""
-    store.put_entries([Entry("a", "The puppy barks.")])
+    store.put_entries([Record("a", "The puppy barks.")])
     scanned = []
     for change in (None, None, "b", None):
         if change:
-            Memory(store.folder).put_entries([Entry(change, "A kitten sleeps.")])
+            Memory(store.folder).put_entries([Record(change, "A kitten sleeps.")])
         store.search("a small dog")
         scanned.append(store._scanned[1])
 

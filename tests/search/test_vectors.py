@@ -11,7 +11,8 @@ from tests.search.test_related import table_of
 
 from brimline.search import turns, vectors
 from brimline.search.ranking import Found
-from brimline.search.turns import Entry, Memory
+from brimline.search.record import Record
+from brimline.search.turns import Memory
 
 if TYPE_CHECKING:
     import sqlite3
@@ -144,7 +145,7 @@ def test_a_related_word_counts_four_tenths_of_one_that_was_asked_for(
     table = table_of(tmp_path, directory=(100, 0), drawer=(100, 1), parrot=(0, 100))
     store = Memory(str(world / "m"))
     said = {"a": "a drawer", "b": "parrot", "c": "a directory", "d": "a drawer in a directory"}
-    store.put_entries([Entry(name, text, "g") for name, text in said.items()])
+    store.put_entries([Record(name, text, "g") for name, text in said.items()])
 
     def scores(base: sqlite3.Connection) -> tuple[dict[int, Found], ...]:
         asked = [turns._score_by_words(base, word, None) for word in ("directory", "drawer")]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from brimline.errors import TeamError
 from brimline.fast import paths
 from brimline.memory import hits
-from brimline.search.turns import Entry
+from brimline.search.record import Record
 from brimline.team import confirmation, place, points
 from brimline.team.queue import Queue
 
@@ -42,7 +42,7 @@ def queue_for(home_dir: str, server: Answering, author: str = "mia") -> Queue:
 
 def say(home_dir: str, *texts: str) -> None:
     """Entries of one session."""
-    entries = [Entry(f"/f/{text}", text, "s1", 5.0, "user", "/gone/shop") for text in texts]
+    entries = [Record(f"/f/{text}", text, "s1", 5.0, "user", "/gone/shop") for text in texts]
     hits.open_or_make_memory(home_dir).put_entries(entries)
 
 

@@ -532,7 +532,7 @@ def test_a_teammate_can_not_pose_as_the_user_or_as_brimline() -> None:
 
     (other,) = points.read_search_answers([{"points": found}] * 3, "importer retries", "importer")
 
-    assert (other.hit.source, other.hit.author) == ("reply", "eve")
+    assert (other.hit.record.source, other.hit.author) == ("reply", "eve")
     assert other.found == ranking.Found(words=60.0, pair=60.0, meaning=1.0)
 
 

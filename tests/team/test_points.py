@@ -9,6 +9,7 @@ import pytest
 
 from brimline.errors import TeamError
 from brimline.search import turns, vectors
+from brimline.search.record import Hit, Record
 from brimline.team import points
 from brimline.team.points import Item
 
@@ -29,7 +30,7 @@ PAYLOAD: dict[str, Any] = {
 
 def item(text: str, before: str = "") -> Item:
     """An entry on its way to the server."""
-    return Item("id", text, before, "id before", "example.com/shop", "s1", 5.0, "user")
+    return Item(Record("id", text, "s1", 5.0, "user", "example.com/shop"), before, "id before")
 
 
 def answered(*scores: float, **fields: Any) -> list[Any]:
@@ -139,8 +140,8 @@ def test_of_a_teammates_point_only_what_we_would_write_is_taken() -> None:
     (long,) = taken(text="x" * 20_001, author="a" * 101, at=1e11)
     (usual,) = taken(author="", at=1e11 - 1)
 
-    assert (len(long.text), len(long.author), long.at) == (20_000, 100, 0.0)
-    assert (usual.author, usual.at) == ("the team", 1e11 - 1)
+    assert (len(long.record.text), len(long.author), long.record.at) == (20_000, 100, 0.0)
+    assert (usual.author, usual.record.at) == ("the team", 1e11 - 1)
     assert usual.number >= 10**11
     assert len(taken("example.com/shop")) == 1
     for wrong in ({"source": "system"}, {"at": "soon"}, {"text": None}, {"text": "\ud800"}):
@@ -180,17 +181,8 @@ def test_a_teammates_hit_has_a_number_that_none_here_has() -> None:
     (other,) = points.read_search_answers(answered(0.5), "otter", None)
 
     assert other.hit.number == 100_000_000_000 + zlib.crc32(b"p1")
-    assert other.hit == turns.Hit(
-        "p1",
-        "The otter plan.",
-        "s1",
-        1_767_225_600.0,
-        "user",
-        "example.com/shop",
-        other.hit.number,
-        0.0,
-        "mia",
-    )
+    said = Record("p1", "The otter plan.", "s1", 1_767_225_600.0, "user", "example.com/shop")
+    assert other.hit == Hit(said, other.hit.number, author="mia")
 
 
 def test_figures_of_a_point_have_five_digits_behind_the_point() -> None:
@@ -223,7 +215,7 @@ def test_labels_of_a_teammates_point_are_cut_at_a_hundred_characters(name: str) 
     long = {name: "a\n" + "b" * 200}
     (other,) = points.read_search_answers(answered(0.5, **long), "otter", None)
 
-    label = {"session": other.hit.group, "project": other.hit.project}[name]
+    label = getattr(other.hit.record, name)
     assert label == "a " + "b" * 97 + "…"
 
 

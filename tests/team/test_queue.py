@@ -15,7 +15,7 @@ from tests.team.answers import DONE, READY, counted, listed, queue_for, say, sta
 
 from brimline.errors import StoreError, TeamError
 from brimline.memory import hits
-from brimline.search.turns import Entry
+from brimline.search.record import Record
 from brimline.team import place, points, qdrant, queue
 from brimline.team.queue import Waiting
 
@@ -188,7 +188,7 @@ def test_what_is_gone_here_is_deleted_there_first(
     own = queue_for(home_dir, server)
     own.drain(own.find_waiting())
     hits.open_or_make_memory(home_dir).put_entries(
-        [Entry("/f/elk", "walrus", "s1", 5.0, "user", "/gone/shop")]
+        [Record("/f/elk", "walrus", "s1", 5.0, "user", "/gone/shop")]
     )
     waiting = own.find_waiting()
     late = own.drain(waiting._replace(unknown=7), until=0.0)
@@ -269,7 +269,7 @@ def test_a_folder_that_is_gone_is_called_what_it_was_called(
     """The path of a topic's file stays here, and a text is not endless."""
     memory = hits.open_or_make_memory(home_dir)
     memory.put_entries(
-        [Entry("/m/topic.md", "x" * 20_001, "/m/topic.md", 1.0, "topic", "/gone/shop")]
+        [Record("/m/topic.md", "x" * 20_001, "/m/topic.md", 1.0, "topic", "/gone/shop")]
     )
     rule = "INSERT INTO facts VALUES ('label:/gone/shop', 'example.com/shop')"
     memory.run_on_database(lambda base: base.execute(rule))
@@ -290,11 +290,11 @@ def test_the_list_is_written_whole_or_not_at_all(
     """What fails in the middle leaves what was there; nothing to write makes no file."""
     own = queue_for(home_dir, answering())
     own._execute_per_row("no SQL at all", [])
-    own._upsert_listed_states({"a": "1"})
+    own._list({"a": "1"})
     broken: dict[str, Any] = {"a": "2", "b": None}
 
     with pytest.raises(StoreError):
-        own._upsert_listed_states(broken)
+        own._list(broken)
 
     assert states(home_dir) == {"a": "1"}
     assert own.find_waiting().deletes == ["a"]

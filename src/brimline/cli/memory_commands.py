@@ -17,7 +17,7 @@ from brimline import output
 from brimline.errors import BrimlineError, StateError, TeamError
 from brimline.fast import paths
 from brimline.memory import hits, overview
-from brimline.search import documents, vectors
+from brimline.search import database, vectors
 from brimline.team import together
 from brimline.transcript.project import is_within, project_of_caller, real_folder
 
@@ -361,7 +361,7 @@ def _choose_sessions(
 
 def _print_note_if_search_was_renewed() -> None:
     """Say that a damaged search file was replaced, and what that costs."""
-    if documents.renewed:
+    if database.renewed:
         output.print_note(
             "the search file was damaged and begun anew: `brimline memory index` fills it from "
             "the sessions there are; of those that Claude Code has deleted nothing is left in it"

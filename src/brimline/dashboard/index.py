@@ -18,7 +18,7 @@ from brimline.dashboard import story
 from brimline.errors import BrimlineError, SessionError
 from brimline.fast import io, paths
 from brimline.gauge.reading import file_size, file_time
-from brimline.search import documents
+from brimline.search import database
 from brimline.state import forgotten, history
 from brimline.transcript import find
 
@@ -180,7 +180,7 @@ class Index:
             yield base
             base.commit()
         except (sqlite3.DatabaseError, json.JSONDecodeError) as error:
-            if isinstance(error, sqlite3.OperationalError) and not documents.is_damage_error(error):
+            if isinstance(error, sqlite3.OperationalError) and not database.is_damage_error(error):
                 raise  # another has it, or the disk is full
             io.remove(path)
             self.is_current = False

@@ -21,7 +21,7 @@ from brimline.errors import StoreError, reason
 from brimline.fast import io, json, paths
 from brimline.install import datafolder, entries
 from brimline.launch import LAUNCHER
-from brimline.search import documents
+from brimline.search import database
 from brimline.store import contents, layout
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _judge_database(path: str) -> str:
         with contextlib.closing(sqlite3.connect(f"{Path(path).as_uri()}?{how}", uri=True)) as base:
             told = base.execute("PRAGMA quick_check(1)").fetchone()[0]
     except (sqlite3.Error, UnicodeDecodeError) as error:
-        told = str(error) if documents.is_damage_error(error) else "ok"
+        told = str(error) if database.is_damage_error(error) else "ok"
     return "" if told == "ok" else f"is damaged: {told}"
 
 

@@ -21,7 +21,7 @@ from brimline.store import contents, layout
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from brimline.search.documents import Hit
+    from brimline.search.record import Hit
     from brimline.transcript.project import Project
 
 BUDGET_S = 4.0
@@ -236,8 +236,7 @@ def _rows_that_fit(rows: Iterable[str], room: int = ROOM) -> list[str]:
 
 
 def _stored_hit_text(hit: Hit, home_dir: str, wanted: list[str]) -> str:
-    document = hit.document
-    key = layout.PREFIX + document.ref
+    key = layout.PREFIX + hit.id
     described = contents.read_sidecar(home_dir, key)
     parts, made = [_key_and_origin_text(key, described)], described.get("created")
     if isinstance(made, int | float) and 0 < made < _LATEST:
@@ -245,7 +244,7 @@ def _stored_hit_text(hit: Hit, home_dir: str, wanted: list[str]) -> str:
     if isinstance(described.get("lines"), int):
         parts.append(f"{described['lines']:,} lines")
     # The search knows words by their stems; lines are found by the words as they are written.
-    fitting = stored.lines_with_terms(document.text, wanted, _HIT_CHARACTERS)
+    fitting = stored.lines_with_terms(hit.record.text, wanted, _HIT_CHARACTERS)
     shown = fitting[:_LINES_PER_HIT] or [flatten(hit.snippet, 2 * _HIT_CHARACTERS)]
     rest = [f"and {len(fitting) - len(shown):,} more"] if len(fitting) > len(shown) else []
     return "\n   ".join([", ".join(parts), *filter(None, shown), *rest])

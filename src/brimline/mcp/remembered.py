@@ -25,6 +25,7 @@ from brimline.search import stored, turns, vectors
 from brimline.team import together
 
 if TYPE_CHECKING:
+    from brimline.search.record import Hit
     from brimline.transcript.project import Project
 
 KEY = re.compile(r"m(\d{1,12})")
@@ -37,7 +38,7 @@ _AGES = ((86_400, "d"), (3_600, "h"), (60, "min"))
 _intake = threading.Lock()
 # What was found on the team's server, by the number it was given and where it was looked for, and
 # when. Its author may forget it, so that it is not kept for long.
-_elsewhere: dict[tuple[int, bool], tuple[turns.Hit, float]] = {}
+_elsewhere: dict[tuple[int, bool], tuple[Hit, float]] = {}
 _KEPT_S = 120.0
 
 
@@ -70,7 +71,7 @@ def search_as_text(
     return "\n".join([*([head] if rows else []), *rows, *notes])
 
 
-def _keep_team_hits_briefly_in_process(hits: list[turns.Hit], *, everywhere: bool) -> None:
+def _keep_team_hits_briefly_in_process(hits: list[Hit], *, everywhere: bool) -> None:
     """Keep what the team's server gave for a while, and let go of what is older."""
     now = time.monotonic()
     for old in [one for one, (_, at) in _elsewhere.items() if now > at + _KEPT_S]:
@@ -93,20 +94,20 @@ def entry_text(home_dir: str, number: int, within: Project | None) -> str:
     own = next((hit for hit in found if hit.number == number), None)
     if own is None:
         raise StoreError(f"there is no entry m{number}: search for it again")
-    if within and not is_shared and not within.holds(own.project):
+    if within and not is_shared and not within.holds(own.record.project):
         raise StoreError(f"m{number} was not said in this project: `recall_elsewhere` asks for it")
-    head = f"[brimline recall m{number} of session {flatten(own.group, 80)}]"
+    head = f"[brimline recall m{number} of session {flatten(own.record.session, 80)}]"
     return "\n".join([head, *[quoted_entry_text(hit) for hit in found]])
 
 
-def found_entry_line(hit: turns.Hit) -> str:
+def found_entry_line(hit: Hit) -> str:
     """An entry that was found, on one line."""
-    return f"m{hit.number} {_origin_text(hit)}: {one_line(hit.text, _HIT_CHARACTERS)}"
+    return f"m{hit.number} {_origin_text(hit)}: {one_line(hit.record.text, _HIT_CHARACTERS)}"
 
 
-def quoted_entry_text(hit: turns.Hit) -> str:
+def quoted_entry_text(hit: Hit) -> str:
     """An entry as a quotation."""
-    return f"m{hit.number} {_origin_text(hit)}:\n{quote(hit.text, _ENTRY_CHARACTERS)}"
+    return f"m{hit.number} {_origin_text(hit)}:\n{quote(hit.record.text, _ENTRY_CHARACTERS)}"
 
 
 def save_topic(project_dir: str, arguments: dict[str, Any]) -> str:
@@ -142,11 +143,12 @@ def index_new_sources(home_dir: str, project_dir: str, wait_s: float | None = WA
         thread.join(wait_s)
 
 
-def _origin_text(hit: turns.Hit) -> str:
+def _origin_text(hit: Hit) -> str:
     """Where an entry comes from and how old it is."""
-    where = "" if hit.group.startswith("/") else f", session {flatten(hit.group[:8])}"
+    one = hit.record
+    where = "" if one.session.startswith("/") else f", session {flatten(one.session[:8])}"
     author = f"by {flatten(hit.author)}, " if hit.author else ""
-    return f"({author}{flatten(hit.source)}, {_age_text(hit.at)}{where})"
+    return f"({author}{flatten(one.source)}, {_age_text(one.at)}{where})"
 
 
 def _age_text(at: float) -> str:

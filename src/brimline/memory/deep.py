@@ -22,7 +22,8 @@ from brimline.fast import io, paths
 from brimline.masking import mask
 from brimline.memory import hits, hot
 from brimline.search import stored, turns, vectors
-from brimline.search.turns import STEP, Entry
+from brimline.search.record import Record
+from brimline.search.turns import STEP
 from brimline.state import forgotten
 from brimline.transcript import find, read, row, words
 from brimline.transcript.project import is_within, real_folder
@@ -167,7 +168,7 @@ def _source_size_bytes(source: Source) -> int:
 
 def entries_of_what_was_said(
     rows: Iterable[tuple[int, dict[str, Any]]], *, goes_on: bool = False
-) -> Iterator[tuple[int, Entry]]:
+) -> Iterator[tuple[int, Record]]:
     """The user's messages, replies, and summaries, in their order.
 
     Args:
@@ -189,13 +190,13 @@ class _Speech:
 
     def __init__(self) -> None:
         self._turn_at = 0
-        self._steps: list[Entry] = []
-        self._closing: list[Entry] = []
+        self._steps: list[Record] = []
+        self._closing: list[Record] = []
         self._tools: dict[str, str] = {}
         # Messages that wait in the client's queue, by their text.
-        self._queued: dict[str, tuple[int, Entry]] = {}
+        self._queued: dict[str, tuple[int, Record]] = {}
 
-    def read_row(self, offset: int, fields: dict[str, Any]) -> Iterator[tuple[int, Entry]]:
+    def read_row(self, offset: int, fields: dict[str, Any]) -> Iterator[tuple[int, Record]]:
         """Yield what one row adds, and what it shows to be said for good."""
         uuid = row.uuid_of(fields)
         at = clock.parse_utc(row.timestamp_text_of(fields)) or 0.0
@@ -203,22 +204,22 @@ class _Speech:
             self._note_queued_message(fields, at)
         elif row.is_summary(fields):
             text = row.content_text(row.blocks_sent_to_model(fields))
-            yield offset, Entry(uuid, text, "", at, SUMMARY)
+            yield offset, Record(uuid, text, "", at, SUMMARY)
         elif text := words.users_own_message(fields):
             self._queued.pop(text, None)  # it was sent now
             yield from self.entries_at_end_of_turn()
             self._turn_at = offset
-            yield offset, Entry(uuid, text, "", at, USER)
+            yield offset, Record(uuid, text, "", at, USER)
         elif row.type_of(fields) == "assistant":
-            self._note_reply(fields, Entry(uuid, "", "", at, REPLY))
+            self._note_reply(fields, Record(uuid, "", "", at, REPLY))
         else:
             for result in row.main_thread_results(fields):
                 tool = self._tools.get(result.call_id, "")
                 text = words.refusal_words(tool, result) or words.answer_words(tool, result)
                 if text:
-                    yield self._turn_at, Entry(uuid, text, "", at, USER)
+                    yield self._turn_at, Record(uuid, text, "", at, USER)
 
-    def entries_at_end_of_turn(self) -> Iterator[tuple[int, Entry]]:
+    def entries_at_end_of_turn(self) -> Iterator[tuple[int, Record]]:
         """Its replies, and messages that never got a row of theirs."""
         yield from self._queued.values()
         for entry in (*_join_short_steps(self._steps), *self._closing):
@@ -231,11 +232,11 @@ class _Speech:
         text = words.users_part_of_prompt(whole)
         if operation == "enqueue" and text and not text.startswith("/"):
             ref = f"queued:{row.session_id_in(fields)}:{row.timestamp_text_of(fields)}"
-            self._queued[text] = (self._turn_at, Entry(ref, text, "", at, USER))
+            self._queued[text] = (self._turn_at, Record(ref, text, "", at, USER))
         elif operation == "popAll":
             self._queued.pop(text, None)
 
-    def _note_reply(self, fields: dict[str, Any], entry: Entry) -> None:
+    def _note_reply(self, fields: dict[str, Any], entry: Record) -> None:
         calls = list(row.main_thread_calls(fields))
         self._tools |= {call.id: call.name for call in calls}
         if calls:
@@ -246,9 +247,9 @@ class _Speech:
             self._closing.append(entry._replace(text=text))
 
 
-def _join_short_steps(steps: Iterable[Entry]) -> list[Entry]:
+def _join_short_steps(steps: Iterable[Record]) -> list[Record]:
     """Return what was said between calls, most of it a line, as texts of about one part's size."""
-    joined: list[Entry] = []
+    joined: list[Record] = []
     for step in steps:
         last = joined[-1] if joined else None
         if last and len(last.text) + len(step.text) <= _PIECE_CHARACTERS:
@@ -259,7 +260,7 @@ def _join_short_steps(steps: Iterable[Entry]) -> list[Entry]:
     return joined
 
 
-def split_entry_into_pieces(entry: Entry) -> Iterator[Entry]:
+def split_entry_into_pieces(entry: Record) -> Iterator[Record]:
     """A text in parts that are small enough to be about one thing; the first keeps its name."""
     parts: list[str] = []
     for paragraph in _BREAK.split(mask(entry.text).strip()):
@@ -280,9 +281,9 @@ class Refused:
         self.folders = [os.path.expanduser(one).rstrip("/") for one in exclude]
         self._forgotten = forgotten.read_forgotten_lines(home_dir)
 
-    def __call__(self, entry: Entry) -> bool:
+    def __call__(self, entry: Record) -> bool:
         """Tell whether it stays out."""
-        session = entry.group.partition("/")[0]
+        session = entry.session.partition("/")[0]
         return is_excluded_project(entry.project, self.folders) or any(
             entry.at <= told.get("at", 0)
             and (
@@ -387,9 +388,9 @@ def _drop_entries_not_in_file(connection: sqlite3.Connection, path: str, refs: s
             turns.remove_where(connection, "ref = ?", (ref,))
 
 
-def _new_session_entries(path: str, start: int, until: float) -> tuple[list[Entry], int, bool]:
+def _new_session_entries(path: str, start: int, until: float) -> tuple[list[Record], int, bool]:
     """What was said in a session since it was read last, where to read on, whether that is all."""
-    made: list[Entry] = []
+    made: list[Record] = []
     session, project = find.session_id_of(path), real_folder(find.folder_it_began_in(path))
     with read.open_transcript_file(path) as file:
         if start and os.pread(file.fileno(), 1, start - 1) != b"\n":
@@ -408,7 +409,7 @@ def _new_session_entries(path: str, start: int, until: float) -> tuple[list[Entr
         for begun, entry in entries_of_what_was_said(rows, goes_on=goes_on):
             if begun > offset and time.monotonic() > until and made:
                 return made, begun, False
-            made.append(entry._replace(group=session, project=project))
+            made.append(entry._replace(session=session, project=project))
             offset = max(offset, begun)
     return made, offset, True
 
@@ -422,7 +423,7 @@ def _rows_that_may_hold_speech(lines: Iterable[read.Line]) -> Iterator[tuple[int
                 yield line.offset, record.value
 
 
-def _topic_entry(source: Source, project_dir: str) -> Entry:
+def _topic_entry(source: Source, project_dir: str) -> Record:
     folder = os.path.dirname(source.path)
     project = project_dir
     if folder != hot.memory_folder(project_dir):
@@ -432,10 +433,10 @@ def _topic_entry(source: Source, project_dir: str) -> Entry:
     topic = hot.parse_topic(source.path, raw)
     title = ": ".join(filter(None, (topic.name, topic.description)))
     text = f"{title}\n{topic.text}".strip()
-    return Entry(source.path, text, source.path, source.changed, TOPIC, real_folder(project))
+    return Record(source.path, text, source.path, source.changed, TOPIC, real_folder(project))
 
 
-def _note_or_checkpoint_entries(home_dir: str, source: Source) -> Iterator[Entry]:
+def _note_or_checkpoint_entries(home_dir: str, source: Source) -> Iterator[Record]:
     session = os.path.basename(os.path.dirname(source.path))
     record = notes.merge_notes_into_ledger(home_dir, ledger.load(home_dir, session))
     project = real_folder(record.folder)
@@ -443,13 +444,15 @@ def _note_or_checkpoint_entries(home_dir: str, source: Source) -> Iterator[Entry
         for note in record.notes.values():
             at = clock.parse_utc(str(note["at"]))
             ref = f"note:{session}:{note['id']}"
-            yield Entry(ref, note["text"], f"{session}/notes", at or source.changed, NOTE, project)
+            yield Record(ref, note["text"], f"{session}/notes", at or source.changed, NOTE, project)
         return
     text = io.read_file(source.path, _LARGEST_FILE).decode("utf-8", "replace")
     sections = [part for part in text.split("\n## ") if not part.startswith(_ELSEWHERE)]
     if len(sections) > 1:
         text = "\n## ".join(sections)
-        yield Entry(source.path, text, f"{session}/checkpoint", source.changed, CHECKPOINT, project)
+        yield Record(
+            source.path, text, f"{session}/checkpoint", source.changed, CHECKPOINT, project
+        )
 
 
 def _add_missing_vector_batch(connection: sqlite3.Connection) -> int:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterator, Sequence
 
+    from brimline.search.record import Hit
+
 NOTHING = "No matches."
 _SHOWN_LINES = 3
 _LINE_CHARACTERS = 110
@@ -40,13 +42,29 @@ def run_if_memory(home_dir: str, task: Callable[[sqlite3.Connection], Any], noth
     return open_or_make_memory(home_dir).run_on_database(task) if is_there else nothing
 
 
-def document(hits: Sequence[turns.Hit], query: str, home_dir: str) -> dict[str, Any]:
+def document(hits: Sequence[Hit], query: str, home_dir: str) -> dict[str, Any]:
     """The hits with their keys and the lines that fit, and how much of the past was read."""
     rows = [
-        hit._asdict() | {"key": f"m{hit.number}", "lines": _lines_with_most_words(hit.text, query)}
-        for hit in hits
+        _hit_fields(hit) | {"lines": _lines_with_most_words(hit.record.text, query)} for hit in hits
     ]
     return {"query": query, "hits": rows, "reading": reading_progress_if_unfinished(home_dir)}
+
+
+def _hit_fields(hit: Hit) -> dict[str, Any]:
+    one = hit.record
+    return {
+        "id": one.ref,
+        "text": one.text,
+        "group": one.session,
+        "at": one.at,
+        "source": one.source,
+        "project": one.project,
+        "number": hit.number,
+        "score": hit.score,
+        "author": hit.author,
+        "rows": one.rows.split(),
+        "key": f"m{hit.number}",
+    }
 
 
 def text(found: dict[str, Any]) -> str:
@@ -123,7 +141,7 @@ def entry_with_neighbours(home_dir: str, key: str) -> dict[str, Any]:
     near = run_if_memory(home_dir, lambda base: turns.entry_and_neighbours(base, number), [])
     if number not in [hit.number for hit in near]:
         raise StoreError(f"there is no entry {key} any more: search for it again")
-    return {"key": key, "entries": [hit._asdict() | {"key": f"m{hit.number}"} for hit in near]}
+    return {"key": key, "entries": [_hit_fields(hit) for hit in near]}
 
 
 def neighbourhood_text(found: dict[str, Any]) -> str:

@@ -10,7 +10,7 @@ from brimline.store import layout, listing
 from brimline.store.contents import Span
 
 if TYPE_CHECKING:
-    from brimline.search.documents import Hit
+    from brimline.search.record import Hit
     from brimline.transcript.project import Project
 
 _LINES_PER_HIT, _HIT_CHARACTERS = 5, 200
@@ -47,11 +47,11 @@ def document(
 
 def _output_row(hit: Hit, terms: list[str]) -> dict[str, Any]:
     """An output with the lines that fit, numbered."""
-    fitting = stored.lines_with_terms(hit.document.text, terms, _HIT_CHARACTERS)[:_LINES_PER_HIT]
+    fitting = stored.lines_with_terms(hit.record.text, terms, _HIT_CHARACTERS)[:_LINES_PER_HIT]
     return {
-        "key": layout.PREFIX + hit.document.ref,
+        "key": layout.PREFIX + hit.record.ref,
         "lines": [output.one_line(part, 2 * _HIT_CHARACTERS) for part in fitting or [hit.snippet]],
-        **output.pick_attrs(hit.document, "title project session at"),
+        **output.pick_attrs(hit.record, "title project session at"),
     }
 
 

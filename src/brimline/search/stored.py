@@ -6,7 +6,6 @@ index with the next look at it, and by `forget` at once.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import os
 import re
@@ -15,15 +14,16 @@ import unicodedata
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.errors import StoreError
-from brimline.search import documents
-from brimline.search.documents import Document
+from brimline.fast import json
+from brimline.search import database
+from brimline.search.record import Hit, Record
 from brimline.store import contents, layout
 from brimline.store.contents import Span
 from brimline.transcript.project import folder_of_session, real_folder
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from brimline.transcript.project import Project
 
@@ -44,6 +44,22 @@ _COLOUR = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _STRANGE = bytes(set(range(32)) - set(b"\t\n\r\x0b\x0c\x08\x1b"))
 _BATCH_CHARACTERS = 1_000_000
 _DROPPED_AT_ONCE = 500
+_FIELDS = Record._fields[:-1]
+_INSERT = f"INSERT INTO documents ({', '.join(_FIELDS)}) VALUES ({', '.join('?' * len(_FIELDS))})"  # noqa: S608 - ours
+_OLDEST = f"SELECT {', '.join(_FIELDS)} FROM documents WHERE text > '' ORDER BY at LIMIT ?"  # noqa: S608 - ours
+_FITTING = """
+    SELECT documents.id FROM words JOIN documents ON documents.id = words.rowid
+    WHERE words MATCH ? AND ref IN (SELECT value FROM json_each(?))
+    ORDER BY bm25(words, 2.0, 1.0), at DESC
+"""
+# The plus keeps SQLite from asking for the words anew for every id.
+_HITS = """
+    SELECT ref, documents.text, session, at, source, project, documents.title, state,
+        documents.id, highlight(words, 1, char(1), '')
+    FROM words JOIN documents ON documents.id = words.rowid
+    WHERE words MATCH ? AND +words.rowid IN (SELECT value FROM json_each(?))
+    ORDER BY bm25(words, 2.0, 1.0), at DESC
+"""
 
 
 class Owned:
@@ -91,7 +107,7 @@ class Found(NamedTuple):
     """What a search found, and what it could not look into."""
 
     total: int = 0
-    hits: Sequence[documents.Hit] = ()  # those that were picked
+    hits: Sequence[Hit] = ()  # those that were picked
     span: Span = Span(1, 0)  # which ones they are
     all_words: bool = True
     states: Sequence[str] = ()  # of all outputs that were searched
@@ -124,23 +140,57 @@ def find_outputs(
 
     def search_index(connection: sqlite3.Connection) -> Found:
         pending = _index_and_count_left_over(connection, home_dir, until)
-        states = documents.document_states_by_ref(connection, SOURCE)
+        known = _state_and_origin_by_digest(connection)
         if project is not None:
             owned = Owned(home_dir, project)
-            origins = documents.document_origins(connection, SOURCE)
-            own = [one for one, *at in origins if owned.holds(layout.PREFIX + one, *at)]
-            states = {digest: states[digest] for digest in own if digest in states}
-        seen = list(states.values())
+            known = {
+                digest: (state, *at)
+                for digest, (state, *at) in known.items()
+                if owned.holds(layout.PREFIX + digest, *at)
+            }
+        seen = [state for state, *_ in known.values()]
         for joined_by in ("AND", "OR"):
             asked = fts_terms_joined_by(wanted, joined_by)
-            ids = documents.find_document_ids(connection, asked, SOURCE, states)
+            ids = _ids_of_fitting(connection, asked, known)
             if ids:
                 span = pick(len(ids))
-                hits = documents.read_hits(connection, asked, ids[span.first - 1 : span.last])
+                hits = _read_hits(connection, asked, ids[span.first - 1 : span.last])
                 return Found(len(ids), hits, span, joined_by == "AND", seen, pending)
         return Found(states=seen, pending=pending)
 
-    return documents.run_on_database(search_folder(home_dir), search_index)
+    return database.run_on_database(search_folder(home_dir), search_index)
+
+
+def _state_and_origin_by_digest(connection: sqlite3.Connection) -> dict[str, tuple[str, ...]]:
+    """State, project and session of every output that is known."""
+    rows = connection.execute("SELECT ref, state, project, session FROM documents").fetchall()
+    return {digest: tuple(rest) for digest, *rest in rows}
+
+
+def _ids_of_fitting(
+    connection: sqlite3.Connection, expression: str, among: Collection[str]
+) -> list[int]:
+    """The numbers of those that an expression of FTS5 fits, best first."""
+    values = (expression, json.dumps(list(among)))
+    return [row[0] for row in connection.execute(_FITTING, values)] if expression else []
+
+
+def _read_hits(connection: sqlite3.Connection, expression: str, ids: list[int]) -> list[Hit]:
+    """Outputs that were found, with the parts that fit, the best first."""
+    rows = connection.execute(_HITS, (expression, json.dumps(ids))).fetchall()
+    return [
+        Hit(Record(*fields), number, snippet=_words_around_match(marked))
+        for *fields, number, marked in rows
+    ]
+
+
+def _words_around_match(marked: str) -> str:
+    """The first match, marked by \\1, with a few words around it.
+
+    FTS5's own `snippet` takes minutes for a text that matches everywhere.
+    """
+    before, _, after = marked.partition("\1")
+    return " ".join(before.split()[-8:] + after.replace("\1", "").split()[:16])
 
 
 def parse_terms(query: str) -> list[str]:
@@ -237,7 +287,7 @@ def tidy(home_dir: str, *, until: float) -> None:
     Raises:
         StoreError: the store cannot be read, or there is no full-text search here.
     """
-    documents.run_on_database(
+    database.run_on_database(
         search_folder(home_dir), lambda base: _index_and_count_left_over(base, home_dir, until)
     )
 
@@ -250,47 +300,64 @@ def forget(home_dir: str, keys: Iterable[str]) -> None:
     """
     digests, place = [layout.digest_of_key(key) for key in keys], search_folder(home_dir)
     if digests and os.path.isdir(place):
-        erase = functools.partial(documents.erase_documents, source=SOURCE, refs=digests)
-        documents.run_on_database(place, erase, in_memory=False)
+        database.run_on_database(place, lambda base: _erase(base, digests), in_memory=False)
 
 
 def _index_and_count_left_over(connection: sqlite3.Connection, home_dir: str, until: float) -> int:
     """Bring the index up to date; returns how many outputs the time did not suffice for."""
     blobs = sorted(contents.list_blobs(home_dir), key=lambda blob: blob.used_ns, reverse=True)
-    known = documents.document_states_by_ref(connection, SOURCE)
-    documents.remove_documents(connection, SOURCE, known.keys() - {blob.digest for blob in blobs})
+    known = _state_and_origin_by_digest(connection)
+    _remove(connection, known.keys() - {blob.digest for blob in blobs})
     # A damaged one may have been stored again meanwhile.
-    fresh = [blob.digest for blob in blobs if known.get(blob.digest, DAMAGED) == DAMAGED]
-    done, batch = 0, list[Document]()
+    fresh = [blob.digest for blob in blobs if known.get(blob.digest, (DAMAGED,))[0] == DAMAGED]
+    done, batch = 0, list[Record]()
     for digest in fresh:
         if done and time.monotonic() > until:
             break
         done += 1
-        batch.append(_document_of_stored_output(home_dir, digest))
-        if sum(len(document.text) for document in batch) > _BATCH_CHARACTERS:
+        batch.append(_record_of_output(home_dir, digest))
+        if sum(len(one.text) for one in batch) > _BATCH_CHARACTERS:
             _index_batch(connection, home_dir, batch)
             batch = []
     _index_batch(connection, home_dir, batch)
     return len(fresh) - done
 
 
-def _index_batch(connection: sqlite3.Connection, home_dir: str, batch: list[Document]) -> None:
-    documents.add_documents(connection, batch)
+def _index_batch(connection: sqlite3.Connection, home_dir: str, batch: list[Record]) -> None:
+    _put(connection, batch)
     # Whoever forgets an output takes it out of here after that. So either we see that it is gone,
     # or what we wrote is taken out.
     gone = [one.ref for one in batch if not os.path.lexists(layout.stored_path(home_dir, one.ref))]
     if gone:
-        documents.erase_documents(connection, SOURCE, gone)
-    if batch and documents.bytes_of_used_pages(connection) > LARGEST_BYTES:
-        oldest = connection.execute(
-            "SELECT source, ref, project, session, at, title, '', ? FROM documents "
-            "WHERE source = ? AND text > '' ORDER BY at LIMIT ?",
-            (TITLE, SOURCE, _DROPPED_AT_ONCE),
-        )
-        documents.add_documents(connection, [Document(*row) for row in oldest.fetchall()])
+        _erase(connection, gone)
+    if batch and database.bytes_of_used_pages(connection) > LARGEST_BYTES:
+        oldest = [Record(*row) for row in connection.execute(_OLDEST, (_DROPPED_AT_ONCE,))]
+        _put(connection, [one._replace(text="", state=TITLE) for one in oldest])
 
 
-def _document_of_stored_output(home_dir: str, digest: str) -> Document:
+def _put(connection: sqlite3.Connection, outputs: Iterable[Record]) -> None:
+    """Take outputs in, each in the place of what it was before."""
+    with database.changing(connection):
+        for one in outputs:
+            connection.execute("DELETE FROM documents WHERE ref = ?", (one.ref,))
+            connection.execute(_INSERT, database.storable_values(one[: len(_FIELDS)]))
+
+
+def _remove(connection: sqlite3.Connection, digests: Collection[str]) -> None:
+    """Take outputs out; their words may stay in unused parts of the file for a while."""
+    if digests:
+        with database.changing(connection):
+            rows = [(digest,) for digest in digests]
+            connection.executemany("DELETE FROM documents WHERE ref = ?", rows)
+
+
+def _erase(connection: sqlite3.Connection, digests: Collection[str]) -> None:
+    """Take outputs out, and every trace of their words."""
+    _remove(connection, digests)
+    database.erase_deleted_words(connection, "words")
+
+
+def _record_of_output(home_dir: str, digest: str) -> Record:
     key = layout.PREFIX + digest
     known = contents.read_sidecar(home_dir, key)
     state, text = WHOLE, ""
@@ -304,11 +371,14 @@ def _document_of_stored_output(home_dir: str, digest: str) -> Document:
         else:
             state = WHOLE if len(data) <= HEAD_BYTES else HEAD
             text = without_colours(data[:HEAD_BYTES].decode("utf-8", "replace"))
-    at = known.get("created")
-    title = " ".join(str(known[name]) for name in ("tool", "source") if known.get(name))
-    session = known.get("session")
-    project = real_folder(known.get("cwd"))
-    return Document(
-        *(SOURCE, digest, project, session if isinstance(session, str) else ""),
-        *(at if isinstance(at, int | float) and at == at else 0.0, title, text, state),  # noqa: PLR0124
+    at, session = known.get("created"), known.get("session")
+    return Record(
+        digest,
+        text,
+        session if isinstance(session, str) else "",
+        at if isinstance(at, int | float) and at == at else 0.0,  # noqa: PLR0124 - a number
+        SOURCE,
+        real_folder(known.get("cwd")),
+        " ".join(str(known[name]) for name in ("tool", "source") if known.get(name)),
+        state,
     )

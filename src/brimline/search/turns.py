@@ -16,7 +16,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from brimline.errors import StoreError
-from brimline.search import documents, floor, ranking, related, vectors
+from brimline.search import database, floor, ranking, related, vectors
+from brimline.search.record import Hit, Record
 
 if TYPE_CHECKING:
     import sqlite3
@@ -51,6 +52,16 @@ _BY_WORDS = """
     SELECT rowid, -bm25(turns, 0.0, 1.0), -rank FROM turns
     WHERE turns MATCH :expression {} ORDER BY rank LIMIT :limit
 """
+_FIELDS = Record._fields[:6]
+_ROWS = f"""
+    SELECT {", ".join(_FIELDS)}, value, id, before, before_id
+    FROM entries LEFT JOIN facts ON name = 'rows:' || ref
+    WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id
+"""  # noqa: S608 - ours
+_INSERT = (
+    f"INSERT INTO entries ({', '.join(_FIELDS)}, before_id, before) "  # noqa: S608 - ours
+    f"VALUES ({', '.join('?' * len(_FIELDS))}, ?, ?)"
+)
 _DELETE = (
     "DELETE FROM facts WHERE name = (SELECT 'rows:' || ref FROM entries WHERE id = ?)",
     "DELETE FROM entries WHERE id = ?",
@@ -63,68 +74,27 @@ _WITHIN = """
 """
 
 
-class Entry(NamedTuple):
-    """A text with where it comes from; `ref` is its name."""
-
-    ref: str
-    text: str
-    group: str = ""
-    at: float = 0.0
-    source: str = ""
-    project: str = ""
-    rows: str = ""
-    """The rows that it is made of, where it is more than one."""
-
-
-class Hit(NamedTuple):
-    """An entry that was found."""
-
-    id: str
-    text: str
-    group: str
-    at: float
-    source: str
-    project: str
-    number: int
-    score: float
-    author: str = ""
-    """Who shared it, where it is from elsewhere."""
-    rows: Sequence[str] = ()
-    """The rows that it is made of, where it is more than one."""
-
-
 class Other(NamedTuple):
-    """An entry from elsewhere, how well it fits, and the one before it there."""
+    """A hit from elsewhere, how well it fits, and the one before it there."""
 
     hit: Hit
     found: ranking.Found
     before: str
 
 
-class _Candidates(NamedTuple):
-    """What a query may mean, by number; entries from elsewhere have numbers below 0."""
+class _Row(NamedTuple):
+    """An entry with the one before it."""
 
-    refs: dict[int, str]
-    texts: dict[int, str]
-    elsewhere: dict[int, Other]
-    scores: dict[int, float]
+    hit: Hit
+    before: str
+    before_id: int | None
 
-    def best_keys(self, limit: int) -> list[int]:
-        """Those with the highest scores."""
-        return sorted(self.scores, key=lambda key: (-self.scores[key], key))[:limit]
 
-    def best_keys_one_part_per_text(self, limit: int) -> list[int]:
-        """The same, of a text that was taken in by parts the best one alone."""
-        parts: dict[str, int] = {}
-        for key in self.best_keys(len(self.scores)):
-            parts.setdefault(self.refs[key].partition("#")[0], key)
-        return list(parts.values())[:limit]
+class _Candidate(NamedTuple):
+    """What a query may mean, and the text by which it is judged."""
 
-    def read_hits_of_keys(self, connection: sqlite3.Connection, keys: Sequence[int]) -> list[Hit]:
-        """Some of them, the best first."""
-        hits = [self.elsewhere[key].hit._replace(score=self.scores[key]) for key in keys if key < 0]
-        hits += _read_hits(connection, [key for key in keys if key > 0], self.scores)
-        return sorted(hits, key=lambda hit: -hit.score)
+    hit: Hit
+    whole: str
 
 
 class Memory:
@@ -152,7 +122,7 @@ class Memory:
         """
         return self.put_entries([_entry_from_mapping(given) for given in entries])
 
-    def put_entries(self, entries: Sequence[Entry]) -> int:
+    def put_entries(self, entries: Sequence[Record]) -> int:
         """The same for entries that are made already; returns how many of them were new."""
         added = 0
         for start in range(0, len(entries), _AT_ONCE):
@@ -185,13 +155,16 @@ class Memory:
         """
 
         def search_in_database(connection: sqlite3.Connection) -> list[Hit]:
-            candidates = self._find_candidates(connection, query, within, others)
+            best = self._candidates_best_first(connection, query, within, others)
             if not may_be_none:
-                return candidates.read_hits_of_keys(connection, candidates.best_keys(limit))
-            best = candidates.best_keys_one_part_per_text(_LOOKED_AT * limit)
-            texts = {key: candidates.texts[key] for key in best}
+                return [one.hit for one in best[:limit]]
+            parts: dict[str, _Candidate] = {}
+            for one in best:
+                parts.setdefault(one.hit.id.partition("#")[0], one)
+            looked_at = dict(enumerate([*parts.values()][: _LOOKED_AT * limit]))
+            texts = {place: one.whole for place, one in looked_at.items()}
             above = floor.keys_above_floor(connection, query, words_but_stop_words(query), texts)
-            return candidates.read_hits_of_keys(connection, above[:limit])
+            return [looked_at[place].hit for place in above[:limit]]
 
         return self.run_on_database(search_in_database)
 
@@ -201,26 +174,26 @@ class Memory:
         Raises:
             StoreError: it cannot be used, or was damaged and is no copy of something else.
         """
-        return documents.run_on_database(self.folder, work, in_memory=False, derived=self._derived)
+        return database.run_on_database(self.folder, work, in_memory=False, derived=self._derived)
 
-    def _find_candidates(
+    def _candidates_best_first(
         self, connection: sqlite3.Connection, query: str, within: Project | None, others: Others
-    ) -> _Candidates:
+    ) -> list[_Candidate]:
         """All that may be meant, by words and by meaning, here and elsewhere."""
         matches = self._word_and_meaning_scores(connection, query, within)
-        places = ", ".join("?" * len(matches))
-        statement = f"SELECT id, before_id, before, text, ref FROM entries WHERE id IN ({places})"  # noqa: S608
-        rows = {row[0]: row[1:] for row in connection.execute(statement, list(matches))}
-        fits = {key: fit for key, fit in matches.items() if key in rows}
-        texts = {key: f"{before}\n{text}" for key, (_, before, text, _) in rows.items()}
-        refs = {key: row[3] for key, row in rows.items()}
-        previous = {key: row[0] for key, row in rows.items()}
-        elsewhere = _others_by_negative_number(others(), {row[2] for row in rows.values()})
+        rows = {row.hit.number: row for row in _read_rows(connection, list(matches))}
+        hits = {key: row.hit for key, row in rows.items()}
+        fits = {key: fit for key, fit in matches.items() if key in hits}
+        texts = {key: f"{row.before}\n{row.hit.record.text}" for key, row in rows.items()}
+        previous = {key: row.before_id for key, row in rows.items()}
+        elsewhere = _others_by_negative_number(others(), {hit.record.text for hit in hits.values()})
         numbers = {other.hit.id: key for key, other in elsewhere.items()}
         for key, other in elsewhere.items():
-            texts[key], fits[key], refs[key] = other.hit.text, other.found, other.hit.id
+            hits[key], fits[key], texts[key] = other.hit, other.found, other.hit.record.text
             previous[key] = numbers.get(other.before)
-        return _Candidates(refs, texts, elsewhere, ranking.fuse_scores(fits, previous))
+        scores = ranking.fuse_scores(fits, previous)
+        best = sorted(scores, key=lambda key: (-scores[key], key))
+        return [_Candidate(hits[key]._replace(score=scores[key]), texts[key]) for key in best]
 
     def _word_and_meaning_scores(
         self, connection: sqlite3.Connection, query: str, within: Project | None
@@ -251,19 +224,21 @@ class Memory:
 
 def _others_by_negative_number(others: Sequence[Other], here: set[str]) -> dict[int, Other]:
     """What several said alike is listed once: as it is here, else as it was said last."""
-    newest = {other.hit.text: other for other in sorted(others, key=lambda other: other.hit.at)}
+    in_time = sorted(others, key=lambda other: other.hit.record.at)
+    newest = {other.hit.record.text: other for other in in_time}
     unknown = [other for text, other in newest.items() if text not in here]
     return {-number: other for number, other in enumerate(unknown, 1)}
 
 
-def put_batch(connection: sqlite3.Connection, entries: Sequence[Entry], table: Table | None) -> int:
+def put_batch(
+    connection: sqlite3.Connection, entries: Sequence[Record], table: Table | None
+) -> int:
     """Take entries in, with their vectors where there is a table; returns how many were new."""
-    fresh: dict[str, Entry] = {}
+    fresh: dict[str, Record] = {}
     former: list[int] = []
     known = "SELECT id, text FROM entries WHERE ref = ?"
-    with connection:
-        connection.execute("BEGIN IMMEDIATE")
-        for entry in [Entry(*documents.storable_values(entry)) for entry in entries]:
+    with database.changing(connection):
+        for entry in [Record(*database.storable_values(entry)) for entry in entries]:
             number, text = connection.execute(known, (entry.ref,)).fetchone() or (0, None)
             # A fork's copy of a row has the name of the first, which stays where it is.
             if text != entry.text and entry.ref not in fresh:
@@ -280,13 +255,11 @@ def put_batch(connection: sqlite3.Connection, entries: Sequence[Entry], table: T
 def remove_where(connection: sqlite3.Connection, condition: str, values: Sequence[Any]) -> int:
     """Take out the entries that a condition of SQL fits, with every trace of their words."""
     asked = f"SELECT id FROM entries WHERE {condition}"  # noqa: S608 - conditions are ours
-    with connection:
-        connection.execute("BEGIN IMMEDIATE")
+    with database.changing(connection):
         ids = [row[0] for row in connection.execute(asked, values)]
         _delete_entries(connection, ids)
     if ids:
-        connection.execute("INSERT INTO turns (turns) VALUES ('optimize')")
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        database.erase_deleted_words(connection, "turns")
     return len(ids)
 
 
@@ -294,10 +267,10 @@ def entry_and_neighbours(connection: sqlite3.Connection, number: int) -> list[Hi
     """An entry, with the one before and the one after it in its session."""
     asked = (
         "SELECT id FROM entries WHERE id IN (?, (SELECT before_id FROM entries WHERE id = ?)) "
-        "OR before_id = ? ORDER BY id"
+        "OR before_id = ?"
     )
     ids = [row[0] for row in connection.execute(asked, (number,) * 3)]
-    return _read_hits(connection, ids, dict.fromkeys(ids, 0.0))
+    return [row.hit for row in _read_rows(connection, ids)]
 
 
 def make_batch_of_missing_vectors(connection: sqlite3.Connection, table: Table) -> int:
@@ -340,7 +313,7 @@ def words_but_stop_words(query: str) -> list[str]:
     return [word for word in words if word.lower() not in _STOP_WORDS] or words
 
 
-def _entry_from_mapping(given: Mapping[str, Any]) -> Entry:
+def _entry_from_mapping(given: Mapping[str, Any]) -> Record:
     ref, text = given.get("id"), given.get("text")
     if not isinstance(ref, str) or not ref or not isinstance(text, str):
         raise StoreError("an entry needs an `id` and a `text`")
@@ -348,7 +321,7 @@ def _entry_from_mapping(given: Mapping[str, Any]) -> Entry:
     if not all(isinstance(other, str) for other in others):
         raise StoreError(f"`group`, `source` and `project` of entry {ref!r} must be texts")
     group, source, project = others
-    return Entry(ref, text, group, _parse_time(ref, given.get("at") or 0.0), source, project)
+    return Record(ref, text, group, _parse_time(ref, given.get("at") or 0.0), source, project)
 
 
 def _parse_time(ref: str, at: Any) -> float:
@@ -358,20 +331,15 @@ def _parse_time(ref: str, at: Any) -> float:
         raise StoreError(f"`at` of entry {ref!r} is no time in ISO form") from error
 
 
-def _insert_entry(connection: sqlite3.Connection, entry: Entry) -> None:
+def _insert_entry(connection: sqlite3.Connection, entry: Record) -> None:
     previous = connection.execute(
         "SELECT id, text FROM entries WHERE session = ? AND session > '' AND source <> ? "
         "ORDER BY id DESC LIMIT 1",
-        (entry.group, STEP),
+        (entry.session, STEP),
     )
     before_id, before = previous.fetchone() or (None, "")
     connection.execute("INSERT OR IGNORE INTO projects (project) VALUES (?)", (entry.project,))
-    own = (entry.ref, entry.source, entry.project, entry.group, entry.at, entry.text)
-    connection.execute(
-        "INSERT INTO entries (ref, source, project, session, at, text, before_id, before) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (*own, before_id, before[-_MOST_BEFORE:]),
-    )
+    connection.execute(_INSERT, (*entry[: len(_FIELDS)], before_id, before[-_MOST_BEFORE:]))
     if entry.rows:
         _set_fact(connection, f"rows:{entry.ref}", entry.rows)
 
@@ -438,17 +406,13 @@ def _numbers_by_project(connection: sqlite3.Connection, within: Project) -> dict
     return {number: folder for number, folder in known if within.holds(folder)}
 
 
-def _read_hits(
-    connection: sqlite3.Connection, ids: Sequence[int], scores: Mapping[int, float]
-) -> list[Hit]:
-    asked = (
-        "SELECT id, value, ref, text, session, at, source, project, id "  # noqa: S608
-        "FROM entries LEFT JOIN facts ON name = 'rows:' || ref "
-        f"WHERE id IN ({', '.join('?' * len(ids))})"
-    )
-    rows = {row[0]: row[1:] for row in connection.execute(asked, ids)}
+def _read_rows(connection: sqlite3.Connection, ids: Sequence[int]) -> list[_Row]:
+    """Some entries, in the order in which they were taken in."""
     return [
-        Hit._make((*rows[key][1:], scores[key], "", (rows[key][0] or "").split())) for key in ids
+        _Row(Hit(Record(*fields)._replace(rows=made_of or ""), number), before, before_id)
+        for *fields, made_of, number, before, before_id in connection.execute(
+            _ROWS, (json.dumps(ids),)
+        )
     ]
 
 

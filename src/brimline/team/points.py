@@ -13,13 +13,14 @@ import uuid
 import zlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline import git
+from brimline import git, output
 from brimline.errors import TeamError
 from brimline.foreign import flatten
 from brimline.masking import mask
 from brimline.memory import deep
 from brimline.search import floor, ranking, turns, vectors
-from brimline.search.turns import CANDIDATES, Hit, Other
+from brimline.search.record import Hit, Record
+from brimline.search.turns import CANDIDATES, Other
 from brimline.team.qdrant import refuse_strange_answers
 
 if TYPE_CHECKING:
@@ -53,16 +54,11 @@ _GIT_S = 2.0
 
 
 class Item(NamedTuple):
-    """An entry on its way to the server: project and session by names that all machines know."""
+    """An entry on its way to the server, all of it by names that all machines know."""
 
-    id: str
-    text: str
+    record: Record
     before: str
     previous: str
-    project: str
-    session: str
-    at: float
-    source: str
 
 
 def load_vector_table() -> Table:
@@ -112,15 +108,16 @@ def points_schema(table: Table) -> dict[str, Any]:
 def to_points(items: Sequence[Item], table: Table, common: dict[str, str]) -> list[dict[str, Any]]:
     """Entries as the server takes them, each with what is common to all."""
     dense = ranking.blend_vectors_with_previous(
-        table.encode([item.text for item in items]), table.encode([item.before for item in items])
+        table.encode([item.record.text for item in items]),
+        table.encode([item.before for item in items]),
     )
-    sparse = _pair_weights([(item.before, item.text) for item in items])
+    sparse = _pair_weights([(item.before, item.record.text) for item in items])
     made = []
     for item, vector, (words, pair) in zip(items, dense, sparse, strict=True):
-        payload = item._asdict() | common
-        del payload["before"]  # its words are in the vectors, and itself in its own point
+        told = output.pick_attrs(item.record, "text project session at source")
+        payload = told | {"previous": item.previous} | common
         by_name = {vector_name(table): _round_all(vector), WORDS: words, PAIR: pair}
-        made.append({"id": payload.pop("id"), "vector": by_name, "payload": payload})
+        made.append({"id": item.record.ref, "vector": by_name, "payload": payload})
     return made
 
 
@@ -185,7 +182,8 @@ def _make_hit(key: str, payload: dict[str, Any]) -> Hit:
     f"{text}{payload['previous']}".encode()  # half a character can be searched for by nobody
     number = _FIRST_NUMBER + zlib.crc32(key.encode())
     at = at if abs(at) < _FIRST_NUMBER else 0.0
-    return Hit(key, text, session, at, source, project, number, 0.0, author or "the team")
+    found = Record(key, text, session, at, source, project)
+    return Hit(found, number, author=author or "the team")
 
 
 def _clamp_to_plus_minus(value: Any, most: float) -> float:

@@ -21,6 +21,8 @@ from brimline.errors import TeamError
 from brimline.fast import io
 from brimline.masking import mask
 from brimline.memory import hits
+from brimline.search import database
+from brimline.search.record import Record
 from brimline.team import points
 from brimline.team.qdrant import NOT_FOUND, RefusedError, Server, refuse_strange_answers
 
@@ -33,8 +35,8 @@ if TYPE_CHECKING:
 _AT_ONCE = 64
 _CONFLICT = 409
 _ENTRIES = """
-    SELECT own.id, own.ref, own.project, own.session, own.at, own.source, own.text, own.before,
-        previous.ref, previous.text
+    SELECT own.id, own.before, previous.ref, previous.text, own.ref, own.text, own.session, own.at,
+        own.source, own.project
     FROM entries AS own LEFT JOIN entries AS previous ON previous.id = own.before_id WHERE {}
 """
 # How many ids one answer holds, and how many answers are read.
@@ -98,7 +100,7 @@ class Queue:
                 there &= listed.keys() | here.keys()
             listed = dict.fromkeys([*there, *kept], "") | ({} if rebuild else kept)
             self._execute_per_row("DELETE FROM shared WHERE server = ?", [(self._name,)])
-            self._upsert_listed_states(listed)
+            self._list(listed)
         return _find_sends_and_deletes(listed, here)._replace(unknown=unknown)
 
     def server_version_and_points(self, timeout_s: float) -> dict[str, Any]:
@@ -142,37 +144,40 @@ class Queue:
         return done | {"waiting": waiting.total - sum(done.values()), "unknown": waiting.unknown}
 
     def _send_batch(self, server: Server, batch: dict[str, tuple[int, str]]) -> None:
-        asked = _ENTRIES.format(f"own.id IN ({', '.join('?' * len(batch))})")
-        found = self._rows_of_query(asked, *[number for number, _ in batch.values()])
-        items = [item for item in map(self._make_item, found) if item.id in batch]
+        asked = f"own.id IN ({', '.join(str(number) for number, _ in batch.values())})"
+        found = self._memory.run_on_database(lambda base: [*self._items(base, asked)])
+        items = [item for _, item in found if item.record.ref in batch]
         # Before it is sent: should this be killed, what is there is still known.
-        self._upsert_listed_states({item.id: "" for item in items})
+        self._list({item.record.ref: "" for item in items})
         if items:
             common = {"author": self.place.author, "home": self.home}
             made = points.to_points(items, points.load_vector_table(), common)
             server.change_points("PUT", "/points", {"points": made})
-        self._upsert_listed_states({item.id: batch[item.id][1] for item in items})
+        self._list({item.record.ref: batch[item.record.ref][1] for item in items})
 
     def _row_id_and_state_by_point(self, base: sqlite3.Connection) -> dict[str, tuple[int, str]]:
         """All that is to be on the server."""
         wanted = {}
-        for row in base.execute(_ENTRIES.format("1")):
-            item = self._make_item(row)
+        for number, item in self._items(base, "1"):
             content = f"{item.before}\0{item.previous}\0{self.place.author}".encode()
-            wanted[item.id] = (row[0], hashlib.blake2b(content, digest_size=8).hexdigest())
+            state = hashlib.blake2b(content, digest_size=8).hexdigest()
+            wanted[item.record.ref] = (number, state)
         return wanted
 
-    def _make_item(self, row: Any) -> points.Item:
-        _, ref, folder, group, at, source, text, before, previous, said = row
-        # The path of a topic file stays here.
-        project, session = self.project_label(folder), "topic" if group.startswith("/") else group
-        return points.Item(
-            points.point_id(self.home, project, session, ref, text),
-            text[: points.MOST_CHARACTERS],
-            before,
-            points.point_id(self.home, project, session, previous, said) if previous else "",
-            *(project, session, at, source),
-        )
+    def _items(self, base: sqlite3.Connection, condition: str) -> Iterator[tuple[int, points.Item]]:
+        """Entries with their numbers, as they are sent."""
+        for number, before, previous, said, *fields in base.execute(_ENTRIES.format(condition)):
+            own = Record(*fields)
+            project = self.project_label(own.project)
+            # The path of a topic file stays here.
+            session = "topic" if own.session.startswith("/") else own.session
+            key, key_before = (
+                ref and points.point_id(self.home, project, session, ref, text)
+                for ref, text in ((own.ref, own.text), (previous, said))
+            )
+            text = own.text[: points.MOST_CHARACTERS]
+            sent = own._replace(ref=key, text=text, project=project, session=session)
+            yield number, points.Item(sent, before, key_before or "")
 
     def project_label(self, folder: str) -> str:
         """Return what a project is called there; of a folder that is gone, what it was called."""
@@ -183,21 +188,19 @@ class Queue:
 
     def _read_listed_states(self) -> dict[str, str]:
         """The points on the list, and their states."""
-        return dict(
-            self._rows_of_query("SELECT point, state FROM shared WHERE server = ?", self._name)
-        )
+        asked = "SELECT point, state FROM shared WHERE server = ?"
+        return dict(self._rows_of_query(asked, self._name))
 
-    def _upsert_listed_states(self, states: dict[str, str]) -> None:
+    def _list(self, states: dict[str, str]) -> None:
         rows = [(self._name, *one) for one in states.items()]
         self._execute_per_row("INSERT OR REPLACE INTO shared VALUES (?, ?, ?)", rows)
 
-    def _rows_of_query(self, sql: str, *values: str | int) -> list[Any]:
+    def _rows_of_query(self, sql: str, *values: str) -> list[Any]:
         return self._memory.run_on_database(lambda base: base.execute(sql, values).fetchall())
 
     def _execute_per_row(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         def write_rows(base: sqlite3.Connection) -> None:
-            with base:
-                base.execute("BEGIN IMMEDIATE")
+            with database.changing(base):
                 base.executemany(sql, rows)
 
         if rows:

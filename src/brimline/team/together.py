@@ -11,7 +11,8 @@ from brimline.errors import BrimlineError, TeamError
 from brimline.fast import io, paths
 
 if TYPE_CHECKING:
-    from brimline.search.turns import Hit, Memory, Other
+    from brimline.search.record import Hit
+    from brimline.search.turns import Memory, Other
     from brimline.team.place import Place
     from brimline.team.qdrant import Server
     from brimline.team.queue import Queue

@@ -1,4 +1,4 @@
-"""One SQLite file of documents and their words: where each comes from, its project, session, time.
+"""One SQLite file of records and their words, for any number of processes.
 
 It is a copy of its sources and can be made anew at any time, so what is damaged is replaced, not
 mended; where no file can be written, the same happens in memory. The file is named by format and
@@ -14,13 +14,13 @@ import contextlib
 import os
 import re
 import sqlite3
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from brimline.errors import StoreError, reason
-from brimline.fast import io, json
+from brimline.fast import io
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     Answer = TypeVar("Answer")
 
@@ -89,41 +89,6 @@ _SCHEMA = """
     PRAGMA user_version = 3;
     COMMIT;
 """
-_AMONG = "(:refs IS NULL OR ref IN (SELECT value FROM json_each(:refs)))"
-_FITTING = f"""
-    SELECT documents.id FROM words JOIN documents ON documents.id = words.rowid
-    WHERE words MATCH :expression AND source = :source AND {_AMONG}
-    ORDER BY bm25(words, 2.0, 1.0), at DESC
-"""  # noqa: S608 - nothing foreign is put in
-# The plus keeps SQLite from asking for the words anew for every id.
-_HITS = """
-    SELECT source, ref, project, session, at, documents.title, documents.text, state,
-        highlight(words, 1, char(1), '')
-    FROM words JOIN documents ON documents.id = words.rowid
-    WHERE words MATCH ? AND +words.rowid IN ({}) ORDER BY bm25(words, 2.0, 1.0), at DESC
-"""
-
-
-class Document(NamedTuple):
-    """A text with where it comes from; `ref` names it among those of its source."""
-
-    source: str
-    ref: str
-    project: str
-    session: str
-    at: float
-    title: str
-    text: str
-    state: str = ""
-
-
-class Hit(NamedTuple):
-    """A document that was found, and the part of it that fits."""
-
-    document: Document
-    snippet: str
-
-
 # The damaged files that this process began anew.
 renewed: list[str] = []
 
@@ -177,72 +142,18 @@ def run_on_database(
         return work(connection)
 
 
-def add_documents(connection: sqlite3.Connection, documents: Iterable[Document]) -> None:
-    """Take documents in, each in the place of an earlier one of the same name."""
-    marks = ", ".join("?" * len(Document._fields))
-    insert = f"INSERT INTO documents ({', '.join(Document._fields)}) VALUES ({marks})"  # noqa: S608
+@contextlib.contextmanager
+def changing(connection: sqlite3.Connection) -> Iterator[None]:
+    """Let what is written meanwhile be written whole or not at all."""
     with connection:
         connection.execute("BEGIN IMMEDIATE")
-        for document in documents:
-            known = (document.source, document.ref)
-            connection.execute("DELETE FROM documents WHERE source = ? AND ref = ?", known)
-            connection.execute(insert, storable_values(document))
+        yield
 
 
-def remove_documents(connection: sqlite3.Connection, source: str, refs: Iterable[str]) -> None:
-    """Take documents out; their words may stay in unused parts of the file for a while."""
-    rows = [(source, ref) for ref in refs]
-    if rows:
-        with connection:
-            connection.execute("BEGIN IMMEDIATE")
-            connection.executemany("DELETE FROM documents WHERE source = ? AND ref = ?", rows)
-
-
-def erase_documents(connection: sqlite3.Connection, source: str, refs: Iterable[str]) -> None:
-    """Take documents out, and every trace of their words."""
-    remove_documents(connection, source, refs)
-    connection.execute("INSERT INTO words (words) VALUES ('optimize')")
+def erase_deleted_words(connection: sqlite3.Connection, words: str) -> None:
+    """Leave no trace of the words that were deleted from one of the two tables of words."""
+    connection.execute(f"INSERT INTO {words} ({words}) VALUES ('optimize')")  # noqa: S608 - ours
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-
-
-def document_states_by_ref(connection: sqlite3.Connection, source: str) -> dict[str, str]:
-    """The state of every document of a source, by its name."""
-    query = "SELECT ref, state FROM documents WHERE source = ?"
-    return dict(connection.execute(query, (source,)).fetchall())
-
-
-def document_origins(connection: sqlite3.Connection, source: str) -> list[tuple[str, str, str]]:
-    """Name, project and session of every document of a source."""
-    query = "SELECT ref, project, session FROM documents WHERE source = ?"
-    return connection.execute(query, (source,)).fetchall()
-
-
-def find_document_ids(
-    connection: sqlite3.Connection,
-    expression: str,
-    source: str,
-    refs: Collection[str] | None = None,
-) -> list[int]:
-    """The ids of the documents, of some or of all, that an expression of FTS5 fits, best first."""
-    among = None if refs is None else json.dumps(list(refs))
-    values = {"expression": expression, "source": source, "refs": among}
-    return [row[0] for row in connection.execute(_FITTING, values)] if expression else []
-
-
-def read_hits(connection: sqlite3.Connection, expression: str, ids: Sequence[int]) -> list[Hit]:
-    """Documents that were found, with the parts that fit, the best first."""
-    query = _HITS.format(", ".join("?" * len(ids)))
-    rows = connection.execute(query, (expression, *ids)).fetchall()
-    return [Hit(Document(*row[:-1]), _words_around_match(row[-1])) for row in rows]
-
-
-def _words_around_match(marked: str) -> str:
-    """The first match, marked by \\1, with a few words around it.
-
-    FTS5's own `snippet` takes minutes for a text that matches everywhere.
-    """
-    before, _, after = marked.partition("\1")
-    return " ".join(before.split()[-8:] + after.replace("\1", "").split()[:16])
 
 
 def bytes_of_used_pages(connection: sqlite3.Connection) -> int:
@@ -300,10 +211,8 @@ def _sqlite_error_code(error: Exception) -> int:
 
 
 def storable_values(fields: Iterable[Any]) -> list[Any]:
-    """The fields of a row, their texts as they can be stored."""
-    return [encodable_text(one) if isinstance(one, str) else one for one in fields]
-
-
-def encodable_text(text: str) -> str:
-    """A text that can be stored: what is no Unicode becomes visible."""
-    return text.encode("utf-8", "backslashreplace").decode()
+    """The fields of a row as they can be stored: what is no Unicode in a text becomes visible."""
+    return [
+        one.encode("utf-8", "backslashreplace").decode() if isinstance(one, str) else one
+        for one in fields
+    ]
