@@ -140,13 +140,13 @@ def test_no_field_of_a_teams_point_forges_a_line(field: str) -> None:
     payload |= {"author": "anna", "previous": "q", "at": 1.0}
     point = {"id": "p1", "score": 0.5, "payload": payload | {field: f"x{FORGED}"}}
 
-    for other in points.read_search_answers([{"points": [point]}], "", None):
-        said = other.hit.record
-        labels = (said.session, said.source, said.project, other.hit.author)
+    for hit, _ in points.read_search_answers([{"points": [point]}], "", None):
+        said = hit.record
+        labels = (said.session, said.source, said.project, hit.author)
         assert all(len(label.splitlines()) <= 1 for label in labels)
         for given in (
-            remembered.found_entry_line(other.hit),
-            remembered.quoted_entry_text(other.hit),
+            remembered.found_entry_line(hit),
+            remembered.quoted_entry_text(hit),
         ):
             assert is_free_of_forgery(given), given
 

@@ -11,7 +11,7 @@ from brimline import memory
 from brimline.errors import StoreError
 from brimline.search import ranking, turns, vectors
 from brimline.search.record import Hit, Record
-from brimline.search.turns import Memory, Other
+from brimline.search.turns import Memory
 from brimline.transcript.project import Project
 
 if TYPE_CHECKING:
@@ -32,10 +32,10 @@ def rows(store: Memory, sql: str) -> list[Any]:
 
 def other(
     key: str, text: str, at: float = 0.0, words: float = 1.0, before: str = "", **fields: Any
-) -> Other:
+) -> tuple[Hit, ranking.Found]:
     """An entry from elsewhere."""
-    hit = Hit(Record(key, text, "s", at, "user", "p"), 10**11, author="mia")._replace(**fields)
-    return Other(hit, ranking.Found(words, words, words), before)
+    hit = Hit(Record(key, text, "s", at, "user", "p"), 10**11, author="mia", previous=before)
+    return hit._replace(**fields), ranking.Found(words, words, words)
 
 
 def test_how_many_are_new_is_told_of_all_of_many(store: Memory) -> None:
@@ -195,7 +195,7 @@ def test_three_times_as_many_as_are_wanted_are_held_against_the_floor(store: Mem
     poor = [other(f"{at}", f"nothing {at}", words=9.0 - at) for at in range(3)]
     good = other("good", "retry limit importer", words=5.5)
 
-    def ids(limit: int, *found: Other) -> list[str]:
+    def ids(limit: int, *found: tuple[Hit, ranking.Found]) -> list[str]:
         hits = store.search("retry limit importer", limit, others=lambda: found, may_be_none=True)
         return [hit.id for hit in hits]
 
@@ -262,7 +262,7 @@ def test_an_entry_gets_a_share_of_what_its_neighbours_score(
         [Record(name, text, "alone" if name == "c" else "g") for name, text in texts.items()]
     )
 
-    def scores(*others: Other) -> dict[str, float]:
+    def scores(*others: tuple[Hit, ranking.Found]) -> dict[str, float]:
         return {hit.id: hit.score for hit in store.search("otter", others=lambda: others)}
 
     linked = scores()
@@ -277,7 +277,7 @@ def test_an_entry_gets_a_share_of_what_its_neighbours_score(
         }
     )
     far = [other("x", "far otter", words=9.0), other("y", "farther", words=8.0)]
-    apart, together = scores(*far), scores(far[0], far[1]._replace(before="x"))
+    apart, together = scores(*far), scores(far[0], (far[1][0]._replace(previous="x"), far[1][1]))
     assert together["x"] == pytest.approx(apart["x"] + 0.15 * apart["y"])
     assert together["y"] == pytest.approx(apart["y"] + 0.15 * apart["x"])
 

@@ -530,10 +530,11 @@ def test_a_teammate_can_not_pose_as_the_user_or_as_brimline() -> None:
         for number, source in enumerate(sources)
     ]
 
-    (other,) = points.read_search_answers([{"points": found}] * 3, "importer retries", "importer")
+    answers = [{"points": found}] * 3
+    ((hit, fit),) = points.read_search_answers(answers, "importer retries", "importer")
 
-    assert (other.hit.record.source, other.hit.author) == ("reply", "eve")
-    assert other.found == ranking.Found(words=60.0, pair=60.0, meaning=1.0)
+    assert (hit.record.source, hit.author) == ("reply", "eve")
+    assert fit == ranking.Found(words=60.0, pair=60.0, meaning=1.0)
 
 
 def test_the_mcp_servers_sharing_survives_every_error(

@@ -118,16 +118,16 @@ def test_what_is_asked_leaves_out_ones_own_and_other_projects() -> None:
 def test_no_score_is_believed_that_no_honest_point_has() -> None:
     """Thirty for each word of the question, one by meaning, in either direction."""
     query = "otter plan"
-    (fair,) = points.read_search_answers(answered(0.5, 3.0, 2.0), query, None)
-    (high,) = points.read_search_answers(answered(9.0, 1e9, 1e9), query, None)
-    (low,) = points.read_search_answers(answered(-9.0, -1e9, float("nan")), query, None)
-    (few,) = points.read_search_answers(answered(0.5), query, None)
+    ((fair, fair_fit),) = points.read_search_answers(answered(0.5, 3.0, 2.0), query, None)
+    ((_, high_fit),) = points.read_search_answers(answered(9.0, 1e9, 1e9), query, None)
+    ((_, low_fit),) = points.read_search_answers(answered(-9.0, -1e9, float("nan")), query, None)
+    ((_, few_fit),) = points.read_search_answers(answered(0.5), query, None)
 
-    assert fair.found == (2.0, 3.0, 0.5)
-    assert high.found == (60.0, 60.0, 1.0)
-    assert low.found == (0.0, -60.0, -1.0)
-    assert few.found == (0.0, 0.0, 0.5)
-    assert fair.before == "p0"
+    assert fair_fit == (2.0, 3.0, 0.5)
+    assert high_fit == (60.0, 60.0, 1.0)
+    assert low_fit == (0.0, -60.0, -1.0)
+    assert few_fit == (0.0, 0.0, 0.5)
+    assert fair.previous == "p0"
 
 
 def test_of_a_teammates_point_only_what_we_would_write_is_taken() -> None:
@@ -135,7 +135,7 @@ def test_of_a_teammates_point_only_what_we_would_write_is_taken() -> None:
 
     def taken(project: str | None = None, **fields: Any) -> Any:
         others = points.read_search_answers(answered(0.5, **fields), "otter", project)
-        return [other.hit for other in others]
+        return [hit for hit, _ in others]
 
     (long,) = taken(text="x" * 20_001, author="a" * 101, at=1e11)
     (usual,) = taken(author="", at=1e11 - 1)
@@ -178,11 +178,11 @@ def test_a_project_is_called_by_what_it_is_cloned_from(
 
 def test_a_teammates_hit_has_a_number_that_none_here_has() -> None:
     """A hundred thousand million and what its name makes of it; a score comes later."""
-    (other,) = points.read_search_answers(answered(0.5), "otter", None)
+    ((hit, _),) = points.read_search_answers(answered(0.5), "otter", None)
 
-    assert other.hit.number == 100_000_000_000 + zlib.crc32(b"p1")
+    assert hit.number == 100_000_000_000 + zlib.crc32(b"p1")
     said = Record("p1", "The otter plan.", "s1", 1_767_225_600.0, "user", "example.com/shop")
-    assert other.hit == Hit(said, other.hit.number, author="mia")
+    assert hit == Hit(said, hit.number, author="mia", previous=PAYLOAD["previous"])
 
 
 def test_figures_of_a_point_have_five_digits_behind_the_point() -> None:
@@ -213,9 +213,9 @@ def test_without_a_table_of_vectors_nothing_is_shared(monkeypatch: pytest.Monkey
 def test_labels_of_a_teammates_point_are_cut_at_a_hundred_characters(name: str) -> None:
     """On one line."""
     long = {name: "a\n" + "b" * 200}
-    (other,) = points.read_search_answers(answered(0.5, **long), "otter", None)
+    ((hit, _),) = points.read_search_answers(answered(0.5, **long), "otter", None)
 
-    label = getattr(other.hit.record, name)
+    label = getattr(hit.record, name)
     assert label == "a " + "b" * 97 + "…"
 
 

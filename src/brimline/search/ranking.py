@@ -25,7 +25,7 @@ class Found(NamedTuple):
     meaning: float = 0.0
 
 
-def fuse_scores(found: Mapping[int, Found], before: Mapping[int, int | None]) -> dict[int, float]:
+def fuse_scores(found: Mapping[int, Found], before: Mapping[int, object]) -> dict[int, float]:
     """One score per candidate: each kind between 0 and 1, added up, then the neighbours' share.
 
     Args:

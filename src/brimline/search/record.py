@@ -31,6 +31,10 @@ class Hit(NamedTuple):
     """Who shared it, where it is from elsewhere."""
     snippet: str = ""
     """The part of a stored output that fits."""
+    before: str = ""
+    """What was said before it."""
+    previous: object = None
+    """The one that said it, by its number here or its name there."""
 
     @property
     def id(self) -> str:

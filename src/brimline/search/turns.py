@@ -13,7 +13,7 @@ import re
 import unicodedata
 import zlib
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from brimline.errors import StoreError
 from brimline.search import database, floor, ranking, related, vectors
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from brimline.transcript.project import Project
 
     Answer = TypeVar("Answer")
-    Others = Callable[[], Sequence["Other"]]
+    Others = Callable[[], Sequence[tuple[Hit, ranking.Found]]]
 
 # How many candidates each way of searching offers.
 CANDIDATES = 200
@@ -53,7 +53,7 @@ _BY_WORDS = """
     WHERE turns MATCH :expression {} ORDER BY rank LIMIT :limit
 """
 _FIELDS = Record._fields[:6]
-_ROWS = f"""
+_HITS = f"""
     SELECT {", ".join(_FIELDS)}, value, id, before, before_id
     FROM entries LEFT JOIN facts ON name = 'rows:' || ref
     WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id
@@ -72,29 +72,6 @@ _WITHIN = """
         SELECT id FROM entries WHERE project IN (SELECT value FROM json_each(:projects))
     )
 """
-
-
-class Other(NamedTuple):
-    """A hit from elsewhere, how well it fits, and the one before it there."""
-
-    hit: Hit
-    found: ranking.Found
-    before: str
-
-
-class _Row(NamedTuple):
-    """An entry with the one before it."""
-
-    hit: Hit
-    before: str
-    before_id: int | None
-
-
-class _Candidate(NamedTuple):
-    """What a query may mean, and the text by which it is judged."""
-
-    hit: Hit
-    whole: str
 
 
 class Memory:
@@ -157,14 +134,14 @@ class Memory:
         def search_in_database(connection: sqlite3.Connection) -> list[Hit]:
             best = self._candidates_best_first(connection, query, within, others)
             if not may_be_none:
-                return [one.hit for one in best[:limit]]
-            parts: dict[str, _Candidate] = {}
-            for one in best:
-                parts.setdefault(one.hit.id.partition("#")[0], one)
-            looked_at = dict(enumerate([*parts.values()][: _LOOKED_AT * limit]))
-            texts = {place: one.whole for place, one in looked_at.items()}
+                return best[:limit]
+            parts: dict[str, Hit] = {}
+            for hit in best:
+                parts.setdefault(hit.id.partition("#")[0], hit)
+            looked_at = [*parts.values()][: _LOOKED_AT * limit]
+            texts = {at: f"{hit.before}\n{hit.record.text}" for at, hit in enumerate(looked_at)}
             above = floor.keys_above_floor(connection, query, words_but_stop_words(query), texts)
-            return [looked_at[place].hit for place in above[:limit]]
+            return [looked_at[at] for at in above[:limit]]
 
         return self.run_on_database(search_in_database)
 
@@ -178,22 +155,25 @@ class Memory:
 
     def _candidates_best_first(
         self, connection: sqlite3.Connection, query: str, within: Project | None, others: Others
-    ) -> list[_Candidate]:
-        """All that may be meant, by words and by meaning, here and elsewhere."""
-        matches = self._word_and_meaning_scores(connection, query, within)
-        rows = {row.hit.number: row for row in _read_rows(connection, list(matches))}
-        hits = {key: row.hit for key, row in rows.items()}
-        fits = {key: fit for key, fit in matches.items() if key in hits}
-        texts = {key: f"{row.before}\n{row.hit.record.text}" for key, row in rows.items()}
-        previous = {key: row.before_id for key, row in rows.items()}
-        elsewhere = _others_by_negative_number(others(), {hit.record.text for hit in hits.values()})
-        numbers = {other.hit.id: key for key, other in elsewhere.items()}
-        for key, other in elsewhere.items():
-            hits[key], fits[key], texts[key] = other.hit, other.found, other.hit.record.text
-            previous[key] = numbers.get(other.before)
-        scores = ranking.fuse_scores(fits, previous)
+    ) -> list[Hit]:
+        """All that may be meant, by words and by meaning, here and elsewhere.
+
+        What several said alike is listed once: as it is here, else as it was said last.
+        """
+        fits = self._word_and_meaning_scores(connection, query, within)
+        found = {hit.number: (hit, fits[hit.number]) for hit in _read_hits(connection, list(fits))}
+        here = {hit.record.text for hit, _ in found.values()}
+        in_time = sorted(others(), key=lambda other: other[0].record.at)
+        newest = {other[0].record.text: other for other in in_time}
+        elsewhere = [other for text, other in newest.items() if text not in here]
+        found |= {-number: other for number, other in enumerate(elsewhere, 1)}
+        names: dict[object, int] = {hit.id: key for key, (hit, _) in found.items() if key < 0}
+        scores = ranking.fuse_scores(
+            {key: fit for key, (_, fit) in found.items()},
+            {key: names.get(hit.previous, hit.previous) for key, (hit, _) in found.items()},
+        )
         best = sorted(scores, key=lambda key: (-scores[key], key))
-        return [_Candidate(hits[key]._replace(score=scores[key]), texts[key]) for key in best]
+        return [found[key][0]._replace(score=scores[key]) for key in best]
 
     def _word_and_meaning_scores(
         self, connection: sqlite3.Connection, query: str, within: Project | None
@@ -220,14 +200,6 @@ class Memory:
             self._scanned = (key, ranking.Vectors(rows, last, _BLOCK, (size or 0) // _BLOCK))
         scanned: ranking.Vectors = self._scanned[1]
         return scanned, None if within is None else list(_numbers_by_project(connection, within))
-
-
-def _others_by_negative_number(others: Sequence[Other], here: set[str]) -> dict[int, Other]:
-    """What several said alike is listed once: as it is here, else as it was said last."""
-    in_time = sorted(others, key=lambda other: other.hit.record.at)
-    newest = {other.hit.record.text: other for other in in_time}
-    unknown = [other for text, other in newest.items() if text not in here]
-    return {-number: other for number, other in enumerate(unknown, 1)}
 
 
 def put_batch(
@@ -270,7 +242,7 @@ def entry_and_neighbours(connection: sqlite3.Connection, number: int) -> list[Hi
         "OR before_id = ?"
     )
     ids = [row[0] for row in connection.execute(asked, (number,) * 3)]
-    return [row.hit for row in _read_rows(connection, ids)]
+    return _read_hits(connection, ids)
 
 
 def make_batch_of_missing_vectors(connection: sqlite3.Connection, table: Table) -> int:
@@ -406,13 +378,11 @@ def _numbers_by_project(connection: sqlite3.Connection, within: Project) -> dict
     return {number: folder for number, folder in known if within.holds(folder)}
 
 
-def _read_rows(connection: sqlite3.Connection, ids: Sequence[int]) -> list[_Row]:
+def _read_hits(connection: sqlite3.Connection, ids: Sequence[int]) -> list[Hit]:
     """Some entries, in the order in which they were taken in."""
     return [
-        _Row(Hit(Record(*fields)._replace(rows=made_of or ""), number), before, before_id)
-        for *fields, made_of, number, before, before_id in connection.execute(
-            _ROWS, (json.dumps(ids),)
-        )
+        Hit(Record(*own)._replace(rows=rows or ""), number, before=before, previous=previous)
+        for *own, rows, number, before, previous in connection.execute(_HITS, (json.dumps(ids),))
     ]
 
 

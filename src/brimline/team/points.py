@@ -20,7 +20,7 @@ from brimline.masking import mask
 from brimline.memory import deep
 from brimline.search import floor, ranking, turns, vectors
 from brimline.search.record import Hit, Record
-from brimline.search.turns import CANDIDATES, Other
+from brimline.search.turns import CANDIDATES
 from brimline.team.qdrant import refuse_strange_answers
 
 if TYPE_CHECKING:
@@ -142,7 +142,9 @@ def match_condition(field: str, value: str) -> dict[str, Any]:
     return {"key": field, "match": {"value": value}}
 
 
-def read_search_answers(answers: Any, query: str, project: str | None) -> list[Other]:
+def read_search_answers(
+    answers: Any, query: str, project: str | None
+) -> list[tuple[Hit, ranking.Found]]:
     """Return what the server found; points that are not ours, or of another project, are left out.
 
     A teammate's point has the weights that he gave it: what no honest one scores is not believed.
@@ -164,9 +166,7 @@ def read_search_answers(answers: Any, query: str, project: str | None) -> list[O
             found = ranking.Found(*(kind.get(key, 0.0) for kind in (words, pair, meaning)))
             with contextlib.suppress(LookupError, TypeError, ValueError, AttributeError):
                 if project in (None, payload["project"]):
-                    made.append(
-                        Other(_make_hit(str(key), payload), found, str(payload["previous"]))
-                    )
+                    made.append((_make_hit(str(key), payload), found))
     return made
 
 
@@ -183,7 +183,8 @@ def _make_hit(key: str, payload: dict[str, Any]) -> Hit:
     number = _FIRST_NUMBER + zlib.crc32(key.encode())
     at = at if abs(at) < _FIRST_NUMBER else 0.0
     found = Record(key, text, session, at, source, project)
-    return Hit(found, number, author=author or "the team")
+    previous = str(payload["previous"])
+    return Hit(found, number, author=author or "the team", previous=previous)
 
 
 def _clamp_to_plus_minus(value: Any, most: float) -> float:

@@ -11,8 +11,9 @@ from brimline.errors import BrimlineError, TeamError
 from brimline.fast import io, paths
 
 if TYPE_CHECKING:
+    from brimline.search.ranking import Found
     from brimline.search.record import Hit
-    from brimline.search.turns import Memory, Other
+    from brimline.search.turns import Memory
     from brimline.team.place import Place
     from brimline.team.qdrant import Server
     from brimline.team.queue import Queue
@@ -102,7 +103,7 @@ class _Question:
         from brimline.team import points
 
         self.problem, self._server, self._query = "", _cached_server(queue.place), query
-        self._found: list[Other] | BrimlineError | None = None
+        self._found: list[tuple[Hit, Found]] | BrimlineError | None = None
         self._project = queue.project_label(within.folders[0]) if within else None
         asked = points.make_searches(query, points.load_vector_table(), queue.home, self._project)
         self._asked = {"searches": asked}
@@ -110,7 +111,7 @@ class _Question:
         self._thread = threading.Thread(target=self._ask_and_keep_answer, daemon=True)
         self._thread.start()
 
-    def answer(self) -> list[Other]:
+    def answer(self) -> list[tuple[Hit, Found]]:
         """Return what was found there; nothing where it takes too long."""
         self._thread.join(max(0.0, self._until - time.monotonic()))
         found = self._found
