@@ -151,15 +151,15 @@ def fill(store: Memory, count: int) -> None:
 
 def _bare(connection: Any, store: Memory, asked: str) -> None:
     """The least that a search has to do: one query of FTS5, one scan of all vectors."""
-    from brimline.search import turns
+    from brimline.search import question
 
     connection.execute(
         "SELECT rowid FROM turns WHERE turns MATCH ? ORDER BY rank LIMIT 10",
-        (turns.fts_expression_of_any_word(asked),),
+        (question.fts_expression_of_any_word(asked),),
     ).fetchall()
     table = vectors.load_table()
     if table:
-        known = store._vectors_and_wanted_projects(connection, table, None)[0]  # noqa: SLF001
+        known = store._read_vectors_where_changed(connection, table)  # noqa: SLF001
         known.cosines_of_all(table.encode([asked])[0])
 
 

@@ -6,7 +6,7 @@ import struct
 from typing import TYPE_CHECKING
 
 from brimline import memory
-from brimline.search import related, vectors
+from brimline.search import question, vectors
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +20,7 @@ def words(store: Memory, *asked: str) -> list[str]:
     """Those that are related to some."""
     table = vectors.load_table()
     assert table is not None
-    return store.run_on_database(lambda base: related.related_words(base, table, asked))
+    return store.run_on_database(lambda base: question.related_words(base, table, asked))
 
 
 def test_related_words_are_those_that_the_memory_holds_each_in_one_form(world: Path) -> None:
@@ -94,6 +94,6 @@ def test_five_related_words_are_looked_for_with_each(world: Path, tmp_path: Path
     store = memory.open(str(world / "m"))
     store.add([{"id": name, "text": name} for name in names[2:]])
 
-    found = store.run_on_database(lambda base: related.related_words(base, table, ["otter", "o2"]))
+    found = store.run_on_database(lambda base: question.related_words(base, table, ["otter", "o2"]))
 
     assert found == names[2:7]

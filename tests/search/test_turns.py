@@ -9,7 +9,7 @@ import pytest
 
 from brimline import memory
 from brimline.errors import StoreError
-from brimline.search import ranking, turns, vectors
+from brimline.search import question, ranking, turns, vectors
 from brimline.search.record import Hit, Record
 from brimline.search.turns import Memory
 from brimline.transcript.project import Project
@@ -228,7 +228,7 @@ def test_what_is_taken_out_leaves_no_word_in_the_file(store: Memory, world: Path
 )
 def test_words_are_told_apart_as_they_are_written(query: str, words: list[str]) -> None:
     """Each once, in their order; a name falls into its parts."""
-    assert turns.words_but_stop_words(query) == words
+    assert question.words_but_stop_words(query) == words
 
 
 def test_entries_of_a_project_are_those_in_it_and_below(store: Memory) -> None:
@@ -299,10 +299,11 @@ def test_a_damaged_memory_is_told_unless_it_can_be_had_again(world: Path) -> Non
 
 def test_the_words_of_a_question_that_tell_nothing_are_left_out() -> None:
     """Unless it has no others; sixty are enough of any question."""
-    assert turns.words_but_stop_words("What is the otter plan?") == ["otter", "plan"]
-    assert turns.words_but_stop_words("what is the") == ["what", "is", "the"]
-    assert len(turns.words_but_stop_words(" ".join(f"word{number}" for number in range(61)))) == 60
-    assert turns.fts_expression_of_any_word("otter plan") == '"otter" OR "plan"'
+    assert question.words_but_stop_words("What is the otter plan?") == ["otter", "plan"]
+    assert question.words_but_stop_words("what is the") == ["what", "is", "the"]
+    many = " ".join(f"word{number}" for number in range(61))
+    assert len(question.words_but_stop_words(many)) == 60
+    assert question.fts_expression_of_any_word("otter plan") == '"otter" OR "plan"'
 
 
 @pytest.mark.parametrize(

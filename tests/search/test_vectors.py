@@ -139,17 +139,18 @@ def test_tables_are_told_apart_by_all_scales_and_their_first_thousand_rows(tmp_p
 
 
 def test_a_related_word_counts_four_tenths_of_one_that_was_asked_for(
-    world: Path, tmp_path: Path
+    world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By itself and with the entry before it; to an entry that has both it adds."""
     table = table_of(tmp_path, directory=(100, 0), drawer=(100, 1), parrot=(0, 100))
+    monkeypatch.setattr(vectors, "load_table", lambda: table)
     store = Memory(str(world / "m"))
     said = {"a": "a drawer", "b": "parrot", "c": "a directory", "d": "a drawer in a directory"}
     store.put_entries([Record(name, text, "g") for name, text in said.items()])
 
     def scores(base: sqlite3.Connection) -> tuple[dict[int, Found], ...]:
         asked = [turns._score_by_words(base, word, None) for word in ("directory", "drawer")]
-        return *asked, turns._score_by_words_and_related(base, "directory", None, table)
+        return *asked, store._scores_of_fitting(base, "directory", None)
 
     own, other, both = store.run_on_database(scores)
 

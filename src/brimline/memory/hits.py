@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from brimline import clock, output
 from brimline.errors import StoreError
 from brimline.foreign import flatten, quote
-from brimline.search import stored, turns
+from brimline.search import question, stored, turns
 from brimline.state import forgotten
 from brimline.transcript import find
 
@@ -111,7 +111,7 @@ def _line_part_around_word(line: str, stems: Sequence[str]) -> str:
 
 def _stems_of_query_words(query: str) -> list[str]:
     """The beginnings of the query's words: `errors` is found by `error`, and marked by `erro`."""
-    return [stored.stem(stored.folded_text(word)) for word in turns.words_but_stop_words(query)]
+    return [stored.stem(stored.folded_text(word)) for word in question.words_but_stop_words(query)]
 
 
 def _line_with_words_marked(line: str, query: str) -> str:

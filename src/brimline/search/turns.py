@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import functools
 import json
-import re
-import unicodedata
 import zlib
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from brimline.errors import StoreError
-from brimline.search import database, floor, ranking, related, vectors
+from brimline.search import database, question, ranking, vectors
+from brimline.search.ranking import RELATED, Found, Vectors
 from brimline.search.record import Hit, Record
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from brimline.transcript.project import Project
 
     Answer = TypeVar("Answer")
-    Others = Callable[[], Sequence[tuple[Hit, ranking.Found]]]
+    Others = Callable[[], Sequence[tuple[Hit, Found]]]
 
 # How many candidates each way of searching offers.
 CANDIDATES = 200
@@ -35,18 +34,9 @@ CANDIDATES = 200
 _LOOKED_AT = 3
 _BLOCK = 256
 _MOST_BEFORE = 1_500
-_MOST_TERMS = 60
 _AT_ONCE = 500
-_TOKEN = re.compile(r"[^\W_]+")
 # The source of what was said on the way to an answer: what follows does not answer that.
 STEP = "step"
-# Every text has them, and a question most of all.
-_STOP_WORDS = frozenset(
-    """a about all am an and any are as at be been being but by can could did do does for from had
-    has have he her him his how i if in into is it its me my of on or our s she should so t than
-    that the their them then there these they this to was we were what when where which who whom
-    why will with would you your""".split()  # noqa: SIM905 - easier to read and to change
-)
 # `rank` is the score over both columns, by which FTS5 itself sorts.
 _BY_WORDS = """
     SELECT rowid, -bm25(turns, 0.0, 1.0), -rank FROM turns
@@ -58,6 +48,14 @@ _HITS = f"""
     FROM entries LEFT JOIN facts ON name = 'rows:' || ref
     WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id
 """  # noqa: S608 - ours
+_AROUND = """
+    SELECT id FROM entries
+    WHERE before_id = ?1 OR id IN (?1, (SELECT before_id FROM entries WHERE id = ?1))
+"""
+_WITHOUT_VECTOR = """
+    SELECT id, coalesce(before_id, 0), number, text, before
+    FROM entries JOIN projects USING (project) WHERE NOT has_vector ORDER BY id LIMIT ?
+"""
 _INSERT = (
     f"INSERT INTO entries ({', '.join(_FIELDS)}, before_id, before) "  # noqa: S608 - ours
     f"VALUES ({', '.join('?' * len(_FIELDS))}, ?, ?)"
@@ -140,7 +138,9 @@ class Memory:
                 parts.setdefault(hit.id.partition("#")[0], hit)
             looked_at = [*parts.values()][: _LOOKED_AT * limit]
             texts = {at: f"{hit.before}\n{hit.record.text}" for at, hit in enumerate(looked_at)}
-            above = floor.keys_above_floor(connection, query, words_but_stop_words(query), texts)
+            above = question.keys_above_floor(
+                connection, query, question.words_but_stop_words(query), texts
+            )
             return [looked_at[at] for at in above[:limit]]
 
         return self.run_on_database(search_in_database)
@@ -160,7 +160,7 @@ class Memory:
 
         What several said alike is listed once: as it is here, else as it was said last.
         """
-        fits = self._word_and_meaning_scores(connection, query, within)
+        fits = self._scores_of_fitting(connection, query, within)
         found = {hit.number: (hit, fits[hit.number]) for hit in _read_hits(connection, list(fits))}
         here = {hit.record.text for hit, _ in found.values()}
         in_time = sorted(others(), key=lambda other: other[0].record.at)
@@ -175,31 +175,36 @@ class Memory:
         best = sorted(scores, key=lambda key: (-scores[key], key))
         return [found[key][0]._replace(score=scores[key]) for key in best]
 
-    def _word_and_meaning_scores(
+    def _scores_of_fitting(
         self, connection: sqlite3.Connection, query: str, within: Project | None
-    ) -> dict[int, ranking.Found]:
+    ) -> dict[int, Found]:
         """Return what holds words of the query, or is near it; and how near all of that is."""
         table = vectors.load_table()
-        found = _score_by_words_and_related(connection, query, within, table)
-        if table and query.strip():
-            known, projects = self._vectors_and_wanted_projects(connection, table, within)
-            near = known.nearest_scores(table.encode([query])[0], projects, CANDIDATES, list(found))
-            for key, cosine in near.items():
-                found[key] = found.get(key, ranking.Found())._replace(meaning=cosine)
+        projects = None if within is None else _numbers_by_project(connection, within)
+        found = _score_by_words(connection, query, projects)
+        if table is None or not query.strip():
+            return found
+        related = question.related_words(connection, table, question.words_but_stop_words(query))
+        for key, more in _score_by_words(connection, " ".join(related), projects).items():
+            words, pair, _ = found.get(key, Found())
+            found[key] = Found(words + RELATED * more.words, pair + RELATED * more.pair)
+        known = self._read_vectors_where_changed(connection, table)
+        numbers = None if projects is None else list(projects)
+        near = known.nearest_scores(table.encode([query])[0], numbers, CANDIDATES, list(found))
+        for key, cosine in near.items():
+            found[key] = found.get(key, Found())._replace(meaning=cosine)
         return found
 
-    def _vectors_and_wanted_projects(
-        self, connection: sqlite3.Connection, table: Table, within: Project | None
-    ) -> Any:
-        """All vectors, read again where they have changed, and which of them are meant."""
+    def _read_vectors_where_changed(self, connection: sqlite3.Connection, table: Table) -> Vectors:
+        """All vectors, as they were read before where nothing was added or taken out since."""
         key = (_read_fact(connection, "changes"), _read_fact(connection, "table"))
         if self._scanned[0] != key:
             asked = "SELECT max(block), length(records) FROM vectors WHERE ?"
             last, size = connection.execute(asked, (table_digest(table) == key[1],)).fetchone()
             rows = connection.execute("SELECT block, records FROM vectors") if size else ()
-            self._scanned = (key, ranking.Vectors(rows, last, _BLOCK, (size or 0) // _BLOCK))
-        scanned: ranking.Vectors = self._scanned[1]
-        return scanned, None if within is None else list(_numbers_by_project(connection, within))
+            self._scanned = (key, Vectors(rows, last, _BLOCK, (size or 0) // _BLOCK))
+        known: Vectors = self._scanned[1]
+        return known
 
 
 def put_batch(
@@ -237,12 +242,7 @@ def remove_where(connection: sqlite3.Connection, condition: str, values: Sequenc
 
 def entry_and_neighbours(connection: sqlite3.Connection, number: int) -> list[Hit]:
     """An entry, with the one before and the one after it in its session."""
-    asked = (
-        "SELECT id FROM entries WHERE id IN (?, (SELECT before_id FROM entries WHERE id = ?)) "
-        "OR before_id = ?"
-    )
-    ids = [row[0] for row in connection.execute(asked, (number,) * 3)]
-    return _read_hits(connection, ids)
+    return _read_hits(connection, [row[0] for row in connection.execute(_AROUND, (number,))])
 
 
 def make_batch_of_missing_vectors(connection: sqlite3.Connection, table: Table) -> int:
@@ -252,37 +252,14 @@ def make_batch_of_missing_vectors(connection: sqlite3.Connection, table: Table) 
         connection.execute("DELETE FROM vectors")
         connection.execute("UPDATE entries SET has_vector = 0 WHERE has_vector")
         _set_fact(connection, "table", mark)
-    statement = (
-        "SELECT id, before_id, project, text, before FROM entries WHERE NOT has_vector "
-        "ORDER BY id LIMIT ?"
-    )
-    rows = connection.execute(statement, (2 * _AT_ONCE,)).fetchall()
-    if not rows:
-        return 0
-    projects = dict(connection.execute("SELECT project, number FROM projects").fetchall())
-    record_keys = [(row[0], row[1] or 0, projects[row[2]]) for row in rows]
-    made = ranking.pack_entry_records(
-        record_keys, table.encode([row[3] for row in rows]), table.encode([row[4] for row in rows])
-    )
-    _write_vector_records(connection, [row[0] for row in rows], made)
-    done = [(row[0],) for row in rows]
-    connection.executemany("UPDATE entries SET has_vector = 1 WHERE id = ?", done)
+    rows = connection.execute(_WITHOUT_VECTOR, (2 * _AT_ONCE,)).fetchall()
+    if rows:
+        own, before = (table.encode([row[at] for row in rows]) for at in (3, 4))
+        made = ranking.pack_entry_records([row[:3] for row in rows], own, before)
+        _write_vector_records(connection, [row[0] for row in rows], made)
+        done = [(row[0],) for row in rows]
+        connection.executemany("UPDATE entries SET has_vector = 1 WHERE id = ?", done)
     return len(rows)
-
-
-def fts_expression_of_any_word(query: str) -> str:
-    """Any of the words of a question, in SQLite's language; those that tell nothing are left out.
-
-    A name such as `check_one` is searched by its parts.
-    """
-    return " OR ".join(f'"{word}"' for word in words_but_stop_words(query))
-
-
-def words_but_stop_words(query: str) -> list[str]:
-    """The words of a question that tell what is sought."""
-    # As they are: SQLite folds case and accents of both sides alike.
-    words = list(dict.fromkeys(_TOKEN.findall(unicodedata.normalize("NFC", query))))[:_MOST_TERMS]
-    return [word for word in words if word.lower() not in _STOP_WORDS] or words
 
 
 def _entry_from_mapping(given: Mapping[str, Any]) -> Record:
@@ -344,32 +321,15 @@ def _write_vector_records(connection: sqlite3.Connection, ids: Sequence[int], ma
         connection.execute("INSERT OR REPLACE INTO vectors VALUES (?, ?)", (block, bytes(held)))
 
 
-def _score_by_words_and_related(
-    connection: sqlite3.Connection, query: str, within: Project | None, table: Table | None
-) -> dict[int, ranking.Found]:
-    """Return what holds words of the query, or words that mean nearly the same."""
-    found = _score_by_words(connection, query, within)
-    others = related.related_words(connection, table, words_but_stop_words(query)) if table else []
-    for key, more in _score_by_words(connection, " ".join(others), within).items():
-        fit = found.get(key, ranking.Found())
-        found[key] = ranking.Found(
-            fit.words + ranking.RELATED * more.words, fit.pair + ranking.RELATED * more.pair
-        )
-    return found
-
-
 def _score_by_words(
-    connection: sqlite3.Connection, query: str, within: Project | None
-) -> dict[int, ranking.Found]:
-    asked = fts_expression_of_any_word(query)
-    if not asked:
-        return {}
-    sql = _BY_WORDS.format("" if within is None else _WITHIN)
-    values: dict[str, Any] = {"expression": asked, "limit": CANDIDATES}
-    if within is not None:
-        values["projects"] = json.dumps(list(_numbers_by_project(connection, within).values()))
-    rows = connection.execute(sql, values).fetchall()
-    return {key: ranking.Found(words=own, pair=pair) for key, own, pair in rows}
+    connection: sqlite3.Connection, query: str, projects: dict[int, str] | None
+) -> dict[int, Found]:
+    asked = question.fts_expression_of_any_word(query)
+    among = None if projects is None else json.dumps(list(projects.values()))
+    sql = _BY_WORDS.format("" if among is None else _WITHIN)
+    values = {"expression": asked, "limit": CANDIDATES, "projects": among}
+    rows = connection.execute(sql, values).fetchall() if asked else []
+    return {key: Found(words=own, pair=pair) for key, own, pair in rows}
 
 
 def _numbers_by_project(connection: sqlite3.Connection, within: Project) -> dict[int, str]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import sqlite3
 import uuid
 import zlib
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,7 +17,7 @@ from brimline.errors import TeamError
 from brimline.foreign import flatten
 from brimline.masking import mask
 from brimline.memory import deep
-from brimline.search import floor, ranking, turns, vectors
+from brimline.search import question, ranking, turns, vectors
 from brimline.search.record import Hit, Record
 from brimline.search.turns import CANDIDATES
 from brimline.team.qdrant import refuse_strange_answers
@@ -123,7 +122,7 @@ def to_points(items: Sequence[Item], table: Table, common: dict[str, str]) -> li
 
 def make_searches(query: str, table: Table, home: str, project: str | None) -> list[dict[str, Any]]:
     """One request: what other homes have, by meaning, by words, by words with the entry before."""
-    ((words, _),) = _pair_weights([("", " ".join(turns.words_but_stop_words(query)))])
+    ((words, _),) = _pair_weights([("", " ".join(question.words_but_stop_words(query)))])
     asked = {"indices": words["indices"], "values": [1.0] * len(words["indices"])}
     meaning = _round_all(table.encode([query])[0])
     only = {"must_not": [match_condition("home", home)]}
@@ -153,7 +152,7 @@ def read_search_answers(
         TeamError: these are no answers to our questions.
     """
     made = []
-    most = _MOST_PER_WORD * len(turns.words_but_stop_words(query))
+    most = _MOST_PER_WORD * len(question.words_but_stop_words(query))
     with refuse_strange_answers():
         limits = (1.0, most, most)
         scores = [
@@ -194,11 +193,10 @@ def _clamp_to_plus_minus(value: Any, most: float) -> float:
 def _pair_weights(pairs: Sequence[tuple[str, str]]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """Of each text, and of it with the one before, what its words weigh."""
     made: list[tuple[dict[int, float], dict[int, float]]] = [({}, {}) for _ in pairs]
-    with contextlib.closing(sqlite3.connect(":memory:")) as base:
-        base.execute(f"CREATE VIRTUAL TABLE held USING fts5(before, text, {floor.TOKENS})")
-        base.execute("CREATE VIRTUAL TABLE words USING fts5vocab(held, instance)")
+    with question.empty_word_table("before, text") as base:
+        base.execute("CREATE VIRTUAL TABLE words USING fts5vocab(turns, instance)")
         rows = [(number, *pair) for number, pair in enumerate(pairs)]
-        base.executemany("INSERT INTO held (rowid, before, text) VALUES (?, ?, ?)", rows)
+        base.executemany("INSERT INTO turns (rowid, before, text) VALUES (?, ?, ?)", rows)
         counts = base.execute(_COUNTS).fetchall()
     for number, term, own, both, length in counts:
         damping = _K1 * (1 - _B + _B * length / _USUAL_WORDS)

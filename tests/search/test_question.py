@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from brimline import memory
-from brimline.search import floor, vectors
+from brimline.search import vectors
+from brimline.search.question import (
+    _text_weight_shares,
+    _weight_of_word_in_no_entry,
+    _weights_of_words,
+    keys_above_floor,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,13 +83,13 @@ def test_one_of_the_first_five_must_hold_much_of_the_question(world: Path) -> No
 
     def above(texts: dict[int, str]) -> list[int]:
         return store.run_on_database(
-            lambda base: floor.keys_above_floor(base, " ".join(words), words, texts)
+            lambda base: keys_above_floor(base, " ".join(words), words, texts)
         )
 
     assert above(bad | {5: good}) == [5]
     assert above(bad | {5: "x", 6: good}) == []
     assert above({1: good, 2: "x", 3: "a limit", 4: "one importer"}) == [1, 3, 4]
-    assert store.run_on_database(lambda base: floor.keys_above_floor(base, "", [], {1: good})) == []
+    assert store.run_on_database(lambda base: keys_above_floor(base, "", [], {1: good})) == []
     assert above({}) == []
 
 
@@ -93,7 +99,7 @@ def test_words_that_tell_little_count_where_there_are_no_others(world: Path) -> 
 
     def above(*words: str) -> list[int]:
         texts = {1: "use the thing", 2: "otter"}
-        return store.run_on_database(lambda base: floor.keys_above_floor(base, "", words, texts))
+        return store.run_on_database(lambda base: keys_above_floor(base, "", words, texts))
 
     assert above("Use", "otter") == [2]
     assert above("Use") == [1]
@@ -106,7 +112,7 @@ def test_a_rare_word_counts_more_than_one_that_many_entries_have(world: Path) ->
 
     def above(text: str) -> list[int]:
         return store.run_on_database(
-            lambda base: floor.keys_above_floor(base, "", ["report", "otter"], {1: text})
+            lambda base: keys_above_floor(base, "", ["report", "otter"], {1: text})
         )
 
     assert above("otter") == [1]
@@ -129,14 +135,14 @@ def test_a_name_that_no_entry_holds_tells_twice_as_much(
     """The capital of a first word makes no name; without a table all words are as rare."""
     monkeypatch.setattr(vectors, "load_table", lambda: None)
 
-    assert floor._weight_of_word_in_no_entry(query, word) == weight
+    assert _weight_of_word_in_no_entry(query, word) == weight
 
 
 def test_a_word_that_no_entry_holds_tells_the_more_the_rarer_it_is_in_english() -> None:
     """Up to one and a half."""
     table = vectors.load_table()
     assert table
-    weights = [floor._weight_of_word_in_no_entry("", word) for word in ("the", "otter", "xqzzkw")]
+    weights = [_weight_of_word_in_no_entry("", word) for word in ("the", "otter", "xqzzkw")]
 
     assert weights == [0.5 + table.rarity_of_word("the"), 0.5 + table.rarity_of_word("otter"), 1.5]
     assert weights == sorted(weights)
@@ -155,9 +161,7 @@ def test_one_of_the_first_holds_forty_two_hundredths_of_the_question(
     words = [f"word{number:02}x" for number in range(asked)]
     texts = {1: " ".join(words[:held])}
 
-    assert (
-        store.run_on_database(lambda base: floor.keys_above_floor(base, "", words, texts)) == above
-    )
+    assert store.run_on_database(lambda base: keys_above_floor(base, "", words, texts)) == above
 
 
 @pytest.mark.parametrize(("asked", "above"), [(6, [1, 2]), (7, [1])])
@@ -170,9 +174,7 @@ def test_every_hit_holds_fifteen_hundredths_of_the_question(
     words = [f"word{number:02}x" for number in range(asked)]
     texts = {1: " ".join(words), 2: words[0], 3: "nothing"}
 
-    assert (
-        store.run_on_database(lambda base: floor.keys_above_floor(base, "", words, texts)) == above
-    )
+    assert store.run_on_database(lambda base: keys_above_floor(base, "", words, texts)) == above
 
 
 def test_half_of_a_words_weight_is_the_same_for_all_and_half_how_rare_it_is_here(
@@ -182,14 +184,10 @@ def test_half_of_a_words_weight_is_the_same_for_all_and_half_how_rare_it_is_here
     store = memory.open(str(world / "m"))
     store.add([{"id": "a", "text": "otter elk"}, {"id": "b", "text": "otter"}])
 
-    weights = store.run_on_database(
-        lambda base: floor._weights_of_words(base, "", ["otter", "elk"])
-    )
+    weights = store.run_on_database(lambda base: _weights_of_words(base, "", ["otter", "elk"]))
 
     common, rare = math.log(1 + 998.5 / 2.5), math.log(1 + 999.5 / 1.5)
     usual = (common + rare) / 2
     assert weights == pytest.approx({"otter": usual + common, "elk": usual + rare})
-    shares = floor._text_weight_shares(
-        {"otter": 1.0, "elk": 3.0}, {7: "Otters", 8: "otter elk", 9: "x"}
-    )
+    shares = _text_weight_shares({"otter": 1.0, "elk": 3.0}, {7: "Otters", 8: "otter elk", 9: "x"})
     assert shares == {7: 0.25, 8: 1.0, 9: 0.0}

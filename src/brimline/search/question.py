@@ -1,4 +1,6 @@
-"""The floor of the search: what is below it is about something else, and no hit.
+"""A question: its words that tell something, words that mean the same, and what answers it.
+
+What is below the floor of the search is about something else, and no hit.
 
 What counts is the share of the question's words that an entry holds, together with the one before
 it; half of a word's weight is the same for all, half is how rare it is here. Of words that no entry
@@ -9,21 +11,34 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 import sqlite3
 import statistics
+import unicodedata
 from typing import TYPE_CHECKING
 
 from brimline.search import vectors
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from brimline.search.vectors import Table
 
 # What one of the first hits reaches, and what every hit does.
 _ONE_OF_FIRST, _EVERY = 0.42, 0.15
 _FIRST = 5
-TOKENS = "tokenize='porter unicode61 remove_diacritics 2'"
+_TOKENIZER = "tokenize='porter unicode61 remove_diacritics 2'"
 # In a small memory every word is in a large part of the entries, and tells as much as elsewhere.
 _FEW = 1_000
+_TOKEN = re.compile(r"[^\W_]+")
+_MOST_TERMS = 60
+# Every text has them, and a question most of all.
+_STOP_WORDS = frozenset(
+    """a about all am an and any are as at be been being but by can could did do does for from had
+    has have he her him his how i if in into is it its me my of on or our s she should so t than
+    that the their them then there these they this to was we were what when where which who whom
+    why will with would you your""".split()  # noqa: SIM905 - easier to read and to change
+)
 # Beside the words of a question that tell nothing, those that tell little.
 _SLIGHT = frozenset(
     """also always anything ask asked ever get gets go goes going gone got here just kind know let
@@ -33,7 +48,51 @@ _SLIGHT = frozenset(
 )
 # A name tells more than another word.
 _NAME = 2.0
+_MOST_RELATED_PER_WORD = 5
 _COUNTS = "SELECT (SELECT count(*) FROM entries), count(*) FROM turns WHERE turns MATCH ?"
+
+
+@contextlib.contextmanager
+def empty_word_table(columns: str) -> Iterator[sqlite3.Connection]:
+    """Texts for a moment, with the words that they have in the search: the table `turns`."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as base:
+        base.execute(f"CREATE VIRTUAL TABLE turns USING fts5({columns}, {_TOKENIZER})")
+        yield base
+
+
+def fts_expression_of_any_word(query: str) -> str:
+    """Any of the words of a question, in SQLite's language; those that tell nothing are left out.
+
+    A name such as `check_one` is searched by its parts.
+    """
+    return " OR ".join(f'"{word}"' for word in words_but_stop_words(query))
+
+
+def words_but_stop_words(query: str) -> list[str]:
+    """The words of a question that tell what is sought."""
+    # As they are: SQLite folds case and accents of both sides alike.
+    words = list(dict.fromkeys(_TOKEN.findall(unicodedata.normalize("NFC", query))))[:_MOST_TERMS]
+    return [word for word in words if word.lower() not in _STOP_WORDS] or words
+
+
+def related_words(connection: sqlite3.Connection, table: Table, asked: Sequence[str]) -> list[str]:
+    """The nearest words that entries hold; other forms of a word that is there already are none."""
+    related: list[str] = []
+    with empty_word_table("text") as base:
+        base.executemany("INSERT INTO turns VALUES (?)", [(word,) for word in asked])
+        for near in table.words_near_each([word for word in asked if word.isalpha()]):
+            held = (word for word in near if _has_text_with_word(connection, word))
+            fresh = (word for word in held if not _has_text_with_word(base, word))
+            for _, word in zip(range(_MOST_RELATED_PER_WORD), fresh, strict=False):
+                related.append(word)
+                base.execute("INSERT INTO turns VALUES (?)", (word,))
+    return related
+
+
+def _has_text_with_word(connection: sqlite3.Connection, word: str) -> bool:
+    """Tell whether a text has a word, in any of its forms."""
+    question = "SELECT 1 FROM turns WHERE turns MATCH ? LIMIT 1"
+    return connection.execute(question, (f'"{word}"',)).fetchone() is not None
 
 
 def keys_above_floor(
@@ -82,11 +141,10 @@ def _text_weight_shares(weights: Mapping[str, float], texts: Mapping[int, str]) 
     """Of each text the share of the words' weight that it holds."""
     shares = dict.fromkeys(texts, 0.0)
     whole = sum(weights.values())
-    with contextlib.closing(sqlite3.connect(":memory:")) as base:
-        base.execute(f"CREATE VIRTUAL TABLE held USING fts5(text, {TOKENS})")
-        base.executemany("INSERT INTO held (rowid, text) VALUES (?, ?)", texts.items())
+    with empty_word_table("text") as base:
+        base.executemany("INSERT INTO turns (rowid, text) VALUES (?, ?)", texts.items())
         for word, weight in weights.items():
-            question = "SELECT rowid FROM held WHERE held MATCH ?"
+            question = "SELECT rowid FROM turns WHERE turns MATCH ?"
             for (key,) in base.execute(question, (f'"{word}"',)):
                 shares[key] += weight / whole
     return shares
