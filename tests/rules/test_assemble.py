@@ -91,16 +91,6 @@ def test_the_part_above_the_boundary_has_the_same_bytes_for_every_file(
     assert text("api/x") == api
 
 
-def test_room_for_the_file_at_hand_is_kept() -> None:
-    """General rules that fill everything do not push out the nearest ones."""
-    general = [source(f"/p/{number}", f"{number}" * 4_000) for number in range(5)]
-
-    made = text_of_all_files([*general, source("/p/src/near", "near", CHILD)])
-
-    assert made.endswith("From /p/src/near (child):\n\nnear\n")
-    assert len(made) <= 12_000
-
-
 @given(
     st.lists(st.tuples(st.integers(0, 6_000), st.booleans()), max_size=12), st.integers(0, 15_000)
 )

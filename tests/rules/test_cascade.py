@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import TYPE_CHECKING
 
@@ -79,40 +78,6 @@ def test_rule_files_hold_where_their_paths_say(tree: Tree) -> None:
     assert tree.names(tree.gather("src/x.py"))[0] == "home/.claude/rules/python.md"
 
 
-def test_imports_follow_the_file_that_asks_for_them(tree: Tree) -> None:
-    """Each file once, whoever asks first."""
-    tree.put("project/CLAUDE.md", "@docs/a.md\n@docs/b.md")
-    tree.put("project/docs/a.md", "a, see @b.md")
-    tree.put("project/docs/b.md", "b")
-    tree.put("project/.claude/CLAUDE.md", "own, see @../docs/a.md")
-
-    found = tree.gather()
-
-    assert tree.names(found) == [
-        "project/CLAUDE.md",
-        "project/docs/a.md",
-        "project/docs/b.md",
-        "project/.claude/CLAUDE.md",
-    ]
-    assert [source.why for source in found.sources if source.imported_by] == [
-        "CLAUDE.md imports it, line 1",
-        "a.md imports it, line 1",
-    ]
-
-
-def test_imports_go_four_deep_and_no_further(tree: Tree) -> None:
-    """As in the client; what asks for more is told."""
-    tree.put("project/CLAUDE.md", "@1.md")
-    for number in range(1, 8):
-        tree.put(f"project/{number}.md", f"text {number}\n@{number + 1}.md")
-
-    found = tree.gather()
-
-    assert tree.names(found) == ["project/CLAUDE.md", *[f"project/{n}.md" for n in range(1, 5)]]
-    assert {source.client for source in found.sources if tree.owns(source.path)} == {"start"}
-    assert problems(found) == [("deep", 2)]
-
-
 @pytest.mark.parametrize(
     ("text", "found"),
     [
@@ -176,37 +141,6 @@ def test_a_project_cannot_have_files_from_outside_read(tree: Tree) -> None:
         ("unreadable", None),
     ]
     assert "home/secret.md" in tree.names(own)
-
-
-def test_a_repository_may_import_from_itself_above_the_session(tree: Tree) -> None:
-    """The whole repository is one author's; the home folder never is one repository."""
-    tree.put("CLAUDE.md", "@shared.md")
-    tree.put("shared.md", "shared")
-    (tree.root / ".git").mkdir()
-    tree.put("project/CLAUDE.md", "@../shared2.md")
-    tree.put("shared2.md", "more")
-
-    inside_home = tree.gather()
-    (tree.root / ".git").rmdir()
-    tree.put("repo/.git/HEAD", "")
-    tree.put("repo/shared.md", "shared")
-    tree.put("repo/project/CLAUDE.md", "@../shared.md")
-    tree.project = tree.root / "repo" / "project"
-    repository = tree.gather()
-
-    assert "shared2.md" not in tree.names(inside_home)
-    assert tree.names(repository)[-2:] == ["repo/project/CLAUDE.md", "repo/shared.md"]
-    assert "approved" in repository.sources[-1].client_note
-
-
-def test_missing_imports_are_told_where_they_are_surely_meant(tree: Tree) -> None:
-    """`@name` may as well be a person or an annotation."""
-    tree.put("project/CLAUDE.md", "@gone.md\n@alice @types/node @example.com\n@./gone")
-
-    assert [problem.text for problem in tree.gather().problems] == [
-        "@gone.md is not there",
-        "@./gone is not there",
-    ]
 
 
 @pytest.mark.parametrize("name", ["CLAUDE.md", "CLAUDE.local.md", "AGENTS.md"])
@@ -288,76 +222,3 @@ def said(tree: Tree, *active: str) -> dict[str, str]:
     """When the client loads each file."""
     found = tree.gather(*active)
     return {tree.name(s.path): s.client for s in found.sources if tree.owns(s.path)}
-
-
-def test_files_above_the_work_load_at_the_start_and_below_it_on_reading(tree: Tree) -> None:
-    """A scoped rule waits for a file that matches; what it imports does not wait."""
-    tree.put("CLAUDE.md", "above")
-    tree.put("project/.claude/rules/r.md", "---\npaths: src/**\n---\nscoped\n@../../b.md")
-    tree.put("project/b.md", "also imported")
-    tree.put("project/src/CLAUDE.md", "nested\n@c.md")
-    tree.put("project/src/c.md", "nested import")
-    tree.put(tree.private(), "@more.md")
-    tree.put(tree.private().replace("CLAUDE", "more"), "unknown to it, too")
-
-    assert said(tree, "src/x.py") == {
-        tree.private(): "never",
-        tree.private().replace("CLAUDE", "more"): "never",
-        "CLAUDE.md": "start",
-        "project/.claude/rules/r.md": "match",
-        "project/b.md": "start",
-        "project/src/CLAUDE.md": "read",
-        "project/src/c.md": "read",
-    }
-
-
-@pytest.mark.parametrize(
-    ("beside", "loads"),
-    [
-        ("home/.claude/CLAUDE.md", "start"),
-        ("project/.claude/rules/r.md", "start"),
-        ("project/src/CLAUDE.md", "start"),
-        ("project/CLAUDE.md", "never"),
-        ("project/.claude/CLAUDE.md", "never"),
-        ("project/CLAUDE.local.md", "never"),
-        ("CLAUDE.md", "never"),
-    ],
-)
-def test_agents_md_loads_only_where_no_claude_md_speaks(
-    tree: Tree, beside: str, loads: str
-) -> None:
-    """As it was observed, place by place; nothing but a comment does not speak."""
-    tree.put("project/AGENTS.md", "agents")
-    tree.put(beside, "\n<!-- later -->\n")
-    assert said(tree, "src/x.py")["project/AGENTS.md"] == "start"
-
-    tree.put(beside, "something else")
-    assert said(tree, "src/x.py")["project/AGENTS.md"] == loads
-
-
-@pytest.mark.parametrize("scope", ["home/.claude/settings.json", "project/.claude/settings.json"])
-def test_excluded_files_are_left_out_by_both(tree: Tree, scope: str) -> None:
-    """The client's own setting; what only we load it cannot hide."""
-    tree.put("home/.claude/CLAUDE.md", "the user's (ENFORCED)")
-    tree.put("project/CLAUDE.md", "the project's (ENFORCED)")
-    tree.put(tree.private(), "private (ENFORCED)")
-    tree.put(scope, json.dumps({"claudeMdExcludes": ["**/CLAUDE.md", 5, "*" * 50]}))
-
-    found = {tree.name(s.path): s for s in tree.gather().sources if tree.owns(s.path)}
-
-    assert {source.client for source in found.values()} == {"never"}
-    assert [name for name, source in found.items() if not source.is_excluded] == [tree.private()]
-    assert [text for _, text in tree.marked()] == ["private (ENFORCED)"]
-
-
-@pytest.mark.parametrize(("size", "is_read"), [(400_000, True), (400_001, False)])
-def test_a_file_is_read_up_to_400000_bytes(tree: Tree, size: int, *, is_read: bool) -> None:
-    """A longer one is named as a problem."""
-    tree.put("project/CLAUDE.md", "x" * size)
-
-    found = tree.gather()
-
-    assert tree.names(found) == ["project/CLAUDE.md"] * is_read
-    told = [problem.text for problem in found.problems if tree.owns(problem.path)]
-    named = "it is not a text of at most 400,000 bytes, and is not read"
-    assert (named in told) is not is_read

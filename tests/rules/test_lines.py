@@ -55,42 +55,6 @@ def test_a_line_is_text_code_comment_or_blank(text: str, kinds: list[str]) -> No
 
 
 @pytest.mark.parametrize(
-    ("row", "heading", "indent", "is_item"),
-    [
-        ("plain", 0, 0, False),
-        ("# One", 1, 0, False),
-        ("###### Six", 6, 0, False),
-        ("####### seven", 0, 0, False),
-        ("#none", 0, 0, False),
-        ("#", 1, 0, False),
-        ("  - item", 0, 2, True),
-        ("* item", 0, 0, True),
-        ("12. item", 0, 0, True),
-        ("3) item", 0, 0, True),
-        ("-none", 0, 0, False),
-        ("- ## Title of an item", 2, 0, True),
-        ("> # Quoted", 1, 0, False),
-        ("- ```", 0, 0, True),
-        ("", 0, 0, False),
-        ("<!-- # none -->", 0, 0, False),
-        ("    code", 0, 4, False),
-        ("\tcode", 0, 4, False),
-        ("123456789. item", 0, 0, True),
-        ("1234567890. none", 0, 0, False),
-        ("-", 0, 0, True),
-        ("-     code in an item", 0, 0, True),
-    ],
-)
-def test_a_line_may_be_a_heading_or_an_item(
-    row: str, heading: int, indent: int, *, is_item: bool
-) -> None:
-    """With its level, and how far it is indented."""
-    _, (line,) = lines.parse_front_and_lines(row)
-
-    assert (line.heading, line.indent, line.is_item) == (heading, indent, is_item)
-
-
-@pytest.mark.parametrize(
     ("text", "front", "first"),
     [
         ("---\npaths: a\n---\nbody", ["paths: a"], 4),
@@ -149,10 +113,3 @@ def test_what_follows_a_comment_is_all_that_counts_of_its_line(text: str, rows: 
 
     assert [line.text for line in read] == rows
     assert "note" not in "".join(line.plain for line in read)
-
-
-def test_a_body_has_neither_comments_nor_blank_ends() -> None:
-    """What the client shows of a file."""
-    _, read = lines.parse_front_and_lines("---\na: b\n---\n\none\n<!-- note -->\n\n`two`\n\n")
-
-    assert lines.text_shown_by_client(read) == "one\n\n`two`"

@@ -99,20 +99,6 @@ def test_each_fault_is_found(
     }
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("`npm test`", "`application/json`", "`origin/main`", "`@types/node`", "`src/**/*.ts`"),
-        *("`<name>/file.md`", "`$HOME/x.md`", "`config.toml`", "`/etc/passwd.md` `~/x/y.md`"),
-        "[site](https://example.com/x.md) [mail](mailto:a@b.c) [top](#top)",
-        *("```\ndocs/gone.md `docs/gone.md`\n```", "docs/gone.md in plain words"),
-    ],
-)
-def test_what_is_not_clearly_a_file_of_the_project_is_left_alone(tree: Tree, text: str) -> None:
-    """A false alarm costs more than a missed one."""
-    assert gone(tree, text) == []
-
-
 @pytest.mark.row("S2-05")
 def test_names_are_looked_up_where_people_mean_them(tree: Tree) -> None:
     """From the file, from the project, or short for a path in it; a link or a dot is exact."""
@@ -190,50 +176,6 @@ def test_nested_files_repeat_each_other_where_one_lies_in_the_others_folder(
 FOUR = "Run all tests first"
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "found"),
-    [
-        (f"- {FOUR}", f"x\n\n- {FOUR}.", f"“{FOUR}.” is said already (PROJECT/CLAUDE.md:1)"),
-        (
-            f"- {FOUR}",
-            "x\n\n- `RUN`   **all** tests first!",
-            "“`RUN` **all** tests first!” is said already (PROJECT/CLAUDE.md:1)",
-        ),
-        ("- Run the tests", "x\n\n- Run the tests", ""),
-        (f"- {FOUR}\n- {FOUR}", "x", ""),
-        ("@a @b", "x\n\n@a @b", ""),
-        ("# " + FOUR, "x\n\n# " + FOUR, ""),
-        ("w " * 40, "x\n\n" + "w " * 40, f"“{'w ' * 34}w…” is said already (PROJECT/CLAUDE.md:1)"),
-    ],
-)
-def test_a_rule_of_four_words_is_told_where_another_file_has_it(
-    tree: Tree, first: str, second: str, found: str
-) -> None:
-    """Whatever its case and decoration; a long one is shortened to seventy characters."""
-    tree.put("project/CLAUDE.md", first)
-    tree.put("project/CLAUDE.local.md", second)
-
-    said = [each for each in check(tree) if each.kind == "repeated"]
-
-    texts = [each.text.replace(f"{tree.project}", "PROJECT") for each in said]
-    assert texts == ([found] if found else [])
-    assert [each.line for each in said] == ([3] if found else [])
-
-
-@pytest.mark.parametrize(
-    ("size", "found"),
-    [
-        (4_000, []),
-        (4_001, ["has 4,001 characters, over 4,000, in every request"]),
-    ],
-)
-def test_a_file_is_large_beyond_4000_characters(tree: Tree, size: int, found: list[str]) -> None:
-    """Without the blanks around it."""
-    tree.put("project/CLAUDE.md", "\n\n" + "x" * size + "\n \n")
-
-    assert [each.text for each in check(tree) if each.kind == "large"] == found
-
-
 @pytest.mark.parametrize(("last", "is_told"), [(4_000, False), (4_001, True)])
 def test_what_loads_at_the_start_is_large_beyond_12000_characters(
     tree: Tree, last: int, is_told: bool
@@ -249,59 +191,6 @@ def test_what_loads_at_the_start_is_large_beyond_12000_characters(
     text = f"what loads at the start has {8_000 + last:,} characters, over 12,000"
     assert [each.text for each in found] == [text] * is_told
     assert [tree.name(each.path) for each in found] == ["project/CLAUDE.local.md"] * is_told
-
-
-def test_marked_rules_without_room_are_told_each_at_its_line(tree: Tree) -> None:
-    """Those that have room are not."""
-    tree.put("project/CLAUDE.md", f"- a (ENFORCED)\n- (ENFORCED) {'x' * 4_500}\n- b (CRITICAL)\n")
-
-    (found,) = [each for each in check(tree) if each.kind == "marked"]
-
-    assert (found.line, found.is_to_be_mended) == (2, False)
-    assert found.text == "no room for it after a compaction: 4,500 characters for all"
-
-
-@pytest.mark.parametrize(
-    ("days", "commits", "is_told"), [(89, 50, False), (90, 49, False), (90, 50, True)]
-)
-def test_a_file_is_stale_after_ninety_days_and_fifty_commits(
-    tree: Tree, days: int, commits: int, is_told: bool
-) -> None:
-    """Unless told otherwise."""
-    git(tree, "init", "-q", "-b", "main")
-    commit(tree, "CLAUDE.md", "rule", days)
-    head = f"commit refs/heads/main\ncommitter a <a@example.com> {NOW} +0000\ndata 1\nx\n"
-    first = "from refs/heads/main^0\n"
-    made = [
-        f"{head}{'' if at else first}M 644 inline src/{at}\ndata 1\nx\n" for at in range(commits)
-    ]
-    stream = "".join(made).encode()
-    subprocess.run(["git", "fast-import", "--quiet"], cwd=tree.project, input=stream, check=True)
-    walked = lint.survey_project_files(str(tree.project))
-    found, notes = lint.lint(tree.gather(), walked, NOW)
-
-    text = f"last changed {days} days ago, {commits} commits around it since: is it still true?"
-    assert [each.text for each in found if tree.owns(each.path)] == [text] * is_told
-    assert notes == []
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        *(".git", ".hg", ".svn", "node_modules", ".venv", "venv", "__pycache__", "dist", "build"),
-        *("target", "vendor", "coverage", ".next", ".nuxt", ".tox", ".mypy_cache", "worktrees"),
-        ".claude",
-    ],
-)
-def test_other_peoples_code_and_what_builds_leave_is_not_walked(tree: Tree, name: str) -> None:
-    """The name itself is known."""
-    tree.put(f"project/{name}/sub/CLAUDE.md")
-    tree.put("project/own/CLAUDE.md")
-
-    found = lint.survey_project_files(str(tree.project))
-
-    assert [tree.name(one) for one in found.folders] == ["project/own"]
-    assert found.names == {name: ["/"], "own": ["/"], "CLAUDE.md": ["/own/"]}
 
 
 @pytest.mark.parametrize(
@@ -321,33 +210,6 @@ def test_what_surely_is_a_path_is_looked_for(tree: Tree, text: str, found: list[
     assert gone(tree, text) == [name for name in found if not name.startswith("../")]
 
 
-def test_a_rule_is_a_paragraph_or_an_item_with_its_line(tree: Tree) -> None:
-    """Up to 500 characters; imports by themselves are none."""
-    text = f"---\na: b\n---\n# Head\n\n- one\n  more\n\n@a.md\n@b.md\n\nsee @a.md\n\n{'x' * 501}\n"
-    tree.put("project/CLAUDE.md", text)
-
-    (source,) = [each for each in tree.gather().sources if tree.owns(each.path)]
-
-    assert [(rule.line, rule.text) for rule in lint.all_rules_in_file(source)] == [
-        (6, "one more"),
-        (12, "see @a.md"),
-        (14, "x" * 500),
-    ]
-
-
-def test_files_that_say_the_same_are_told_once_and_their_rules_not_again(tree: Tree) -> None:
-    """The stronger one names the weaker; an empty one says nothing."""
-    for name in ("CLAUDE.md", "CLAUDE.local.md"):
-        tree.put(f"project/{name}", f"- {FOUR}")
-    tree.put("project/a/CLAUDE.md", "\n")
-    tree.put("project/b/CLAUDE.md", " ")
-
-    (found,) = check(tree)
-
-    assert (found.kind, tree.name(found.path)) == ("duplicate", "project/CLAUDE.local.md")
-    assert found.text == f"says the same as {tree.project}/CLAUDE.md"
-
-
 def test_a_file_that_git_does_not_know_is_never_stale(tree: Tree) -> None:
     """It has no age yet."""
     git(tree, "init", "-q")
@@ -355,24 +217,3 @@ def test_a_file_that_git_does_not_know_is_never_stale(tree: Tree) -> None:
     tree.put("project/CLAUDE.md", "new rule")
 
     assert check(tree, (0, 0)) == []
-
-
-@pytest.mark.parametrize(
-    ("last", "quoted"),
-    [
-        ("abcde", "abcd " * 13 + "abcde"),
-        ("abcdef", "abcd " * 12 + "abcd…"),
-    ],
-)
-def test_of_a_rule_that_is_said_twice_70_characters_are_quoted(
-    tree: Tree, last: str, quoted: str
-) -> None:
-    """Whole words, with a mark where there are more."""
-    rule = "abcd " * 13 + last
-    tree.put("project/CLAUDE.md", f"- {rule}\n- of its own")
-    tree.put("project/CLAUDE.local.md", f"- {rule}\n- other words")
-
-    (found,) = [each for each in check(tree) if each.kind == "repeated"]
-
-    assert found.text.startswith(f"“{quoted}” is said already (")
-    assert tree.name(found.path) == "project/CLAUDE.local.md"

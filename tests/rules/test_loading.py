@@ -116,29 +116,6 @@ def test_faults_are_told_with_their_place_and_counted() -> None:
     ]
 
 
-def test_tokens_are_summed_by_when_a_file_loads(tree: Tree) -> None:
-    """At the start, or on demand; a text that is there twice is counted where it stands first."""
-    tree.put("project/CLAUDE.md", "1234567")
-    tree.put("project/CLAUDE.local.md", "1234567")
-    tree.put("project/src/CLAUDE.md", "on the way")
-    tree.put("project/.claude/rules/r.md", "---\npaths: src/**\n---\nfor src (CRITICAL)")
-    tree.put("project/AGENTS.md", "beside")
-
-    found = loading.document(tree.gather("src/a.py"), length)
-    files = {tree.name(file["path"]): file for file in found["files"] if tree.owns(file["path"])}
-
-    assert (found["tokens_at_start"], found["tokens_on_demand"]) == (14, 28)
-    assert files["project/CLAUDE.local.md"]["same_as"] == str(tree.project / "CLAUDE.md")
-    assert files["project/CLAUDE.md"]["same_as"] is None
-    assert [file["client"] for file in files.values()] == [
-        *("start", "match", "start", "never", "read")
-    ]
-    assert [file["survives_compaction"] for file in files.values()] == [
-        *(True, False, True, False, False)
-    ]
-    assert found["marked_rules"] == 0
-
-
 def test_a_path_has_its_rules_with_lines_and_marks(tree: Tree) -> None:
     """Those of a text that is there twice stand at the first file only."""
     text = "# Head\n\n- Use tabs\n- Never push\n  to main (ENFORCED)\n\n@more.md\n"
@@ -198,19 +175,3 @@ def test_why_a_file_is_not_loaded_or_who_adds_it_is_noted(tree: Tree) -> None:
         "project/AGENTS.md": ("AGENTS.md is read only where there is no CLAUDE.md", False),
         "project/src/CLAUDE.md": ("", False),
     }
-
-
-def test_what_is_broken_is_told_before_what_is_doubtful(tree: Tree) -> None:
-    """In its order, and counted apart."""
-    tree.put("project/AGENTS.md", "agents")
-    tree.put("project/CLAUDE.md", "@gone.md and [x](lost.md)")
-
-    made = loading.findings_document(str(tree.project), "", 0.0)
-
-    found = [one for one in made["findings"] if tree.owns(one["path"])]
-    assert [(one["severity"], one["kind"]) for one in found] == [
-        ("broken", "import"),
-        ("broken", "reference"),
-        ("doubtful", "unread"),
-    ]
-    assert (made["broken"], made["doubtful"]) == (2, len(made["findings"]) - 2)

@@ -10,11 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brimline.decision import Decision
 from brimline.fast import io, policy
 from brimline.hooks import entry
-from brimline.hooks.turn import ask_rooms
-from brimline.rules import cascade, hook, lines, marked
+from brimline.rules import cascade, lines, marked
 from brimline.testing import event
 
 if TYPE_CHECKING:
@@ -95,26 +93,6 @@ def test_a_mark_stands_for_its_paragraph_item_or_section(tree: Tree, text: str, 
     assert tree.marked() == [("CLAUDE.md", found)]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("`(ENFORCED)` is a mark", "```\n- never (ENFORCED)\n```", "~~~\n# No (CRITICAL)\n~~~"),
-        *(
-            "text\n\n    indented (ENFORCED)",
-            "<!-- never (ENFORCED) -->",
-            "<!--\n- (CRITICAL) x\n-->",
-        ),
-        *("(enforced) in small letters", "(ENFORCED", "(ENFORCED)", "- **(CRITICAL)**:"),
-        "---\nname: x (ENFORCED)\n---\n",
-    ],
-)
-def test_marks_in_code_and_comments_do_not_count(tree: Tree, text: str) -> None:
-    """Nor other spellings, nor a mark without a rule."""
-    tree.put("project/CLAUDE.md", text)
-
-    assert tree.marked() == []
-
-
 @pytest.mark.row("S4-02", "S4-03", "S4-26")
 def test_rules_come_in_the_order_of_the_cascade_each_once_with_its_file(tree: Tree) -> None:
     """Weakest first: organisation, user, private, project, imports."""
@@ -153,31 +131,6 @@ def test_a_file_that_the_client_does_not_load_marks_nothing(tree: Tree) -> None:
     for name in ("CLAUDE.md", "CLAUDE.local.md"):
         (tree.project / name).unlink()
     assert ("AGENTS.md", "AGENTS.md lifts every rule (ENFORCED)") in tree.marked()
-
-
-def test_a_file_that_does_not_count_takes_no_import_from_one_that_does(tree: Tree) -> None:
-    """Whichever of them asks for it first."""
-    tree.put("project/AGENTS.md", "@shared.md")
-    tree.put("project/CLAUDE.local.md", "@shared.md")
-    tree.put("project/shared.md", "shared (CRITICAL)")
-
-    assert tree.marked() == [("shared.md", "shared (CRITICAL)")]
-
-
-def test_rules_that_do_not_fit_are_counted(tree: Tree) -> None:
-    """None is shortened; a long one makes way for shorter ones after it; the last entry says so."""
-    tree.put("project/CLAUDE.md", f"- (ENFORCED) {'x' * 5_000}\n" + "- short (ENFORCED)\n" * 2)
-    tree.put("project/CLAUDE.local.md", "".join(f"- {n} (CRITICAL)\n" for n in range(100)))
-
-    found = tree.marked()
-
-    assert found[0] == ("CLAUDE.md", "short (ENFORCED)")
-    assert len(found) == 61
-    assert found[-1] == (
-        "",
-        "[truncated] 42 marked rules had no room: `brimline rules lint` names them",
-    )
-    assert sum(len(text) for _, text in found[:-1]) <= marked.MOST_CHARACTERS
 
 
 def counted(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> list[None]:
@@ -269,54 +222,9 @@ def test_the_policy_has_them_and_a_start_brings_them_up_to_date(
     assert started("resume") == []
 
 
-def test_a_start_reads_the_instruction_files_once(
-    tree: Tree, session: SessionBuilder, home_dir: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Also where the settings have to be compiled anew."""
-    tree.put("project/CLAUDE.md", "- one (ENFORCED)")
-    walks: list[str] = []
-    real = cascade.gather_instruction_files
-
-    def counted(*arguments: Any, **named: Any) -> cascade.Cascade:
-        walks.append("walk")
-        return real(*arguments, **named)
-
-    monkeypatch.setattr(cascade, "gather_instruction_files", counted)
-    raw = json.dumps(event("SessionStart", session, source="compact")).encode()
-    turn = entry.open_turn("SessionStart", raw, home_dir)
-    assert turn is not None
-    ask_rooms(turn)
-    entry.tidy(turn)
-
-    assert walks == ["walk"]
-
-
 def rule(text: str, line: int = 1) -> marked.Rule:
     """A rule of some file."""
     return marked.Rule(text, "/p/CLAUDE.md", line)
-
-
-@pytest.mark.parametrize(
-    ("lengths", "kept"),
-    [
-        ([4_500], [0]),
-        ([4_501], []),
-        ([4_000, 500], [0, 1]),
-        ([4_000, 501, 500], [0, 2]),
-        ([1] * 60, list(range(60))),
-        ([1] * 61, list(range(60))),
-        ([4_501, *[1] * 60], list(range(1, 61))),
-        ([], []),
-    ],
-)
-def test_sixty_rules_of_4500_characters_have_room(lengths: list[int], kept: list[int]) -> None:
-    """One that is too long makes way for shorter ones after it; all others are told as cut."""
-    rules = [rule("x" * length, number) for number, length in enumerate(lengths)]
-
-    fitting, cut = marked.split_into_fitting_and_cut(rules)
-
-    assert [each.line for each in fitting] == kept
-    assert [each.line for each in cut] == [n for n in range(len(lengths)) if n not in kept]
 
 
 @pytest.mark.parametrize(
@@ -337,29 +245,6 @@ def test_rules_in_the_same_words_are_one(one: str, other: str, is_same: bool) ->
     assert len(rule(one).hash_of_words) == 12
 
 
-@pytest.mark.parametrize(
-    ("level", "client", "note", "is_in_force"),
-    [
-        ("project", "start", "", True),
-        ("project", "read", "", False),
-        ("project", "match", "", False),
-        ("project", "never", "", False),
-        ("organisation", "never", "", True),
-        ("private", "never", "", True),
-        ("private", "never", "left out", False),
-        ("organisation", "match", "", False),
-        ("user", "never", "", False),
-    ],
-)
-def test_a_file_is_in_force_that_the_client_loads_at_the_start_or_we_do(
-    level: str, client: str, note: str, is_in_force: bool
-) -> None:
-    """Ours are the organisation's and the user's own for the project."""
-    source = cascade.Source("/p", level, "", client, client_note=note)
-
-    assert marked.is_in_every_session(source) is is_in_force
-
-
 @pytest.mark.parametrize(("total", "first"), [(900, 600), (12_000, 8_000), (15_000, 11_000)])
 def test_room_for_the_file_at_hand_is_a_third_or_that_of_one_file(total: int, first: int) -> None:
     """Whether or not there is one; without a file at hand nothing is kept."""
@@ -376,61 +261,3 @@ def test_room_for_the_file_at_hand_is_a_third_or_that_of_one_file(total: int, fi
     assert both.startswith(alone + "\n" + marked.BOUNDARY + "\n\n")
     assert len(both) <= total
     assert near.text[:100] in both
-
-
-def test_what_the_client_does_not_know_has_room_with_its_heading() -> None:
-    """To the character; with one less it is cut."""
-    source = cascade.Source("/o", "organisation", "", "never", text="x" * 1_000)
-    files = cascade.Cascade("/p", "/p", [source], [])
-    whole = marked.text_of_files_only_we_load(files, 9_000)
-
-    assert whole.endswith(f"From /o (organisation):\n\n{'x' * 1_000}\n")
-    assert marked.text_of_files_only_we_load(files, len(whole)) == whole
-    cut = marked.text_of_files_only_we_load(files, len(whole) - 1)
-    assert len(cut) == len(whole) - 1
-    assert cut.endswith(f"\n{marked.TRUNCATED}\n")
-    assert marked.text_of_files_only_we_load(files._replace(sources=[]), 9_000) == ""
-
-
-@pytest.mark.parametrize(
-    ("said_before", "room"),
-    [((), 4_000), ((4_996,), 4_000), ((4_997,), 3_999), ((1_000, 5_000), 2_994)],
-)
-def test_a_start_hands_on_4000_characters_or_what_other_rooms_leave(
-    tree: Tree, session: SessionBuilder, home_dir: str, said_before: tuple[int, ...], room: int
-) -> None:
-    """To the character, with the heading; two of them part one note from the next."""
-    raw = json.dumps(event("SessionStart", session, source="startup")).encode()
-    turn = entry.open_turn("SessionStart", raw, home_dir)
-    assert turn is not None
-    turn.decisions += [Decision(model_notes=("x" * length,)) for length in said_before]
-
-    def told(characters: int) -> str:
-        tree.put(tree.private(), "x" * characters)
-        decision = hook.session_start(turn)
-        assert decision is not None
-        (note,) = decision.model_notes
-        return note
-
-    around = len(told(1)) - 1
-    assert len(told(room - around)) == room
-    assert "[truncated]" not in told(room - around)
-    assert told(room - around + 1).endswith("x\n[truncated]\n")
-    assert len(told(room)) == room
-
-
-@pytest.mark.parametrize(
-    ("source", "is_told"),
-    [("startup", True), ("clear", True), ("compact", True), ("resume", False), ("", False)],
-)
-def test_what_the_client_does_not_load_is_told_where_a_context_begins_anew(
-    tree: Tree, session: SessionBuilder, home_dir: str, source: str, is_told: bool
-) -> None:
-    """A session that goes on has it already; the marked rules are kept at every start."""
-    tree.put(tree.private(), "mine (ENFORCED)")
-    raw = json.dumps(event("SessionStart", session, source=source)).encode()
-    turn = entry.open_turn("SessionStart", raw, home_dir)
-    assert turn is not None
-
-    assert (hook.session_start(turn) is not None) is is_told
-    assert [text for _, text in turn.policy.marked] == ["mine (ENFORCED)"]
