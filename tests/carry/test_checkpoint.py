@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +12,7 @@ import pytest
 from brimline import git
 from brimline.carry import checkpoint, ledger
 from brimline.errors import StateError
-from brimline.fast import io, paths
+from brimline.fast import io
 from brimline.store import contents, layout
 
 if TYPE_CHECKING:
@@ -50,43 +48,6 @@ def test_what_cannot_be_read_back_is_not_saved(home_dir: str, project_dir: str) 
 
     with pytest.raises(StateError, match=r"checkpoint\.md does not hold what was written"):
         save(home_dir, project_dir, write=never)
-
-
-@pytest.mark.parametrize(
-    ("fault", "sentence"),
-    [
-        (OSError(28, "No space left on device", "/x"), "No space left on device"),
-        (OSError("gone"), "gone"),
-    ],
-)
-def test_why_it_could_not_be_written_is_said(
-    fault: OSError, sentence: str, home_dir: str, project_dir: str
-) -> None:
-    """In the system's own words, without a number and a path."""
-
-    def fail(path: str, data: bytes) -> None:
-        raise fault
-
-    with pytest.raises(StateError, match=f"could not be saved: {sentence}$"):
-        save(home_dir, project_dir, write=fail)
-
-
-def test_a_checkpoint_says_when_where_and_how_full(home_dir: str, project_dir: str) -> None:
-    """What is not known is left out."""
-    known, unknown = [
-        checkpoint.checkpoint_markdown(document | {"at": 0.0, "git": {}}, ledger.Ledger(SESSION))
-        for document in (save(home_dir, project_dir), save(home_dir, project_dir, figures={}))
-    ]
-
-    head = [
-        f"# Checkpoint of session {SESSION}",
-        "",
-        "- saved: 1970-01-01 00:00:00 UTC (auto)",
-        f"- project: {project_dir}",
-        "- transcript: /t.jsonl",
-    ]
-    assert unknown.splitlines() == head
-    assert known.splitlines() == [*head, "- tokens in use: 160,000"]
 
 
 def test_a_critical_file_is_kept_up_to_eight_megabytes(home_dir: str, project_dir: str) -> None:
@@ -150,18 +111,6 @@ def repository(folder: str, **config: str) -> Callable[..., None]:
     for name, value in config.items():
         run("config", name.replace("__", "."), value)
     return run
-
-
-def test_branch_head_and_changed_files_are_known(project_dir: str) -> None:
-    """As git tells them; nothing outside of a repository."""
-    assert git.branch_commit_and_changed_files(project_dir) == {}
-    repository(project_dir)
-
-    found = git.branch_commit_and_changed_files(project_dir)
-
-    assert found["branch"] == "main"
-    assert len(found["head"]) == 12
-    assert sorted(found["dirty"]) == ["a.txt", "new.txt"]
 
 
 @pytest.mark.parametrize("kind", ["clean", "process"])
@@ -274,60 +223,6 @@ def test_a_checkpoint_is_told_whole_by_titles_that_have_something_below_them() -
     ]
 
 
-def test_a_checkpoint_is_tried_twice(home_dir: str, project_dir: str) -> None:
-    """What fails once is no problem; what fails twice is told with its reason."""
-    tries: list[str] = []
-
-    def failing(times: int) -> Callable[[str, bytes], None]:
-        tries.clear()
-
-        def write(path: str, data: bytes) -> None:
-            tries.append(path)
-            if len(tries) <= times:
-                raise OSError(28, "No space left on device")
-            io.replace_file(path, data)
-
-        return write
-
-    def saved(times: int) -> dict[str, Any]:
-        return save(home_dir, project_dir, write=failing(times))
-
-    assert saved(1)["session"] == SESSION
-    assert len(tries) == 3
-    with pytest.raises(StateError, match="could not be saved: No space left on device"):
-        saved(2)
-    assert len(tries) == 2
-
-
-def test_how_old_a_checkpoint_is_is_told_by_its_document(home_dir: str) -> None:
-    """Without one it is older than any."""
-    assert checkpoint.last_checkpoint_age_s(home_dir, "abc") > 1e9
-    path = f"{paths.carry_session_dir(home_dir, 'abc')}/{checkpoint.DOCUMENT}"
-    io.replace_file(path, b"{}")
-    os.utime(path, (1_000_000_000, 1_000_000_000))
-
-    assert checkpoint.last_checkpoint_age_s(home_dir, "abc") == pytest.approx(
-        time.time() - 1e9, abs=60
-    )
-
-
-def test_a_checkpoint_is_a_document_that_people_can_read_too(
-    home_dir: str, project_dir: str
-) -> None:
-    """A line for each field, letters as they are, and when it was saved to the millisecond."""
-    saved = save(home_dir, project_dir, trigger="größer")
-
-    folder = Path(paths.carry_session_dir(home_dir, SESSION))
-    text = (folder / checkpoint.DOCUMENT).read_text(encoding="utf-8")
-    assert '\n "trigger": "größer",\n' in text
-    assert text.endswith("}\n")
-    assert json.loads(text) == saved
-    assert saved["v"] == 2
-    assert saved["at"] == round(saved["at"], 3)
-    assert (saved["project"], saved["transcript"]) == (project_dir, "/t.jsonl")
-    assert "(größer)" in (folder / checkpoint.MARKDOWN).read_text(encoding="utf-8")
-
-
 def test_a_stored_file_that_is_damaged_is_no_saved_checkpoint(
     home_dir: str, project_dir: str
 ) -> None:
@@ -346,25 +241,3 @@ def test_a_stored_file_that_is_damaged_is_no_saved_checkpoint(
 
     with pytest.raises(StateError, match=r"the checkpoint in .* could not be saved"):
         save(home_dir, project_dir, critical_files=["plan.md"], write=damage)
-
-
-@pytest.mark.parametrize(
-    ("at", "shown"), [("x" * 30, "x" * 30), ("x" * 31, "x" * 29 + "…"), (None, "")]
-)
-def test_the_moment_of_a_message_has_thirty_characters(at: str | None, shown: str) -> None:
-    """It is what the transcript says, which may be anything; an unknown one is left out."""
-    record = ledger.Ledger("abc")
-    ledger.add_message(record, "Hello", at, "prompt")
-    document = {"session": "abc", "at": 0.0, "trigger": "auto", "project": "/p", "files": []}
-    document |= {"transcript": None, "git": {}, "reading": {}}
-
-    told = checkpoint.checkpoint_markdown(document, record)
-
-    assert told.endswith(f"\n## Messages of the user\n\n- {shown} Hello\n")
-
-
-def test_without_a_project_nothing_is_asked_of_git(home_dir: str) -> None:
-    """Nor is any file looked for in it."""
-    saved = save(home_dir, "")
-
-    assert (saved["git"], saved["files"]) == ({}, [])

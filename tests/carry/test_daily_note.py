@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -137,96 +136,3 @@ def test_an_entry_counts_what_came_of_a_session(
     assert line[7:].removeprefix(" ") == (
         f"brimline: shop: Make the import faster{told} %% brimline {made.session} %%"
     )
-
-
-@pytest.mark.parametrize(("size", "shown"), [(160, "x" * 160), (161, "x" * 159 + "…")])
-def test_the_first_message_is_told_in_a_hundred_and_sixty_characters(
-    vault: Path, size: int, shown: str
-) -> None:
-    """In which nothing can end the mark of an entry."""
-    for text, told in (("x" * size, shown), ("a %% b", "a % % b")):
-        note = daily_note.append_session_line(record(text), "/p", f"{vault}/%Y-{len(text)}.md")
-        assert note is not None
-        with open(note, encoding="utf-8") as file:
-            assert f"brimline: p: {told} (2 files" in file.read()
-
-
-def test_a_note_that_is_empty_or_ends_with_a_line_gets_no_blank_one(vault: Path) -> None:
-    """Each session has its own line."""
-    for before in ("", "# Today\n"):
-        note = vault / time.strftime("%Y-%m-%d.md")
-        note.write_text(before, encoding="utf-8")
-        for name in ("one", "two"):
-            made = record()
-            made.session = name
-            daily_note.append_session_line(made, "/p", str(vault))
-        lines = note.read_text(encoding="utf-8").removeprefix(before).split("\n")
-        ends = [line.rpartition("%% brimline ")[2] for line in lines]
-        assert ends == ["one %%", "two %%", ""]
-
-
-@pytest.mark.parametrize(("beyond", "is_written"), [(0, False), (1, True)])
-def test_an_entry_is_looked_for_in_sixteen_megabytes_of_a_note(
-    vault: Path, beyond: int, is_written: bool
-) -> None:
-    """Who has a longer one has it twice."""
-    note = vault / time.strftime("%Y-%m-%d.md")
-    mark = f"%% brimline {record().session} %%".encode()
-    with note.open("wb") as file:
-        file.seek((16 << 20) - len(mark) + beyond)
-        file.write(mark)
-    before = note.stat().st_size
-
-    daily_note.append_session_line(record(), "/home/dev/shop", str(vault))
-
-    assert (note.stat().st_size > before) is is_written
-
-
-@pytest.mark.parametrize(("beyond", "folder"), [(0, "journal"), (1, ".")])
-def test_of_the_vaults_settings_256_kilobytes_are_read(
-    vault: Path, beyond: int, folder: str
-) -> None:
-    """Longer ones say nothing."""
-    settings(vault, folder="journal")
-    file = vault / ".obsidian" / "daily-notes.json"
-    file.write_text(file.read_text().rjust((256 << 10) + beyond))
-
-    note = daily_note.append_session_line(record(), "/home/dev/shop", str(vault))
-
-    assert note == str(vault / folder / time.strftime("%Y-%m-%d.md"))
-
-
-def test_a_note_is_made_for_all_to_read_and_one_that_is_there_keeps_its_mode(vault: Path) -> None:
-    """As any file that the user makes."""
-    before = os.umask(0o022)
-    try:
-        made = daily_note.append_session_line(record(), "/p", str(vault))
-    finally:
-        os.umask(before)
-
-    assert made
-    assert os.stat(made).st_mode & 0o777 == 0o644
-
-
-@pytest.mark.parametrize(
-    ("files", "commits", "tasks", "end"),
-    [
-        (0, 0, 0, "shop: Make the import faster %%"),
-        (1, 1, 1, "(1 file changed, 1 commit, 1 open task) %%"),
-        (2, 0, 3, "(2 files changed, 3 open tasks) %%"),
-        (0, 2, 0, "(2 commits) %%"),
-    ],
-)
-def test_what_came_of_a_session_is_counted_in_one_or_many(
-    files: int, commits: int, tasks: int, end: str
-) -> None:
-    """What there is none of is not told."""
-    made = record()
-    made.changed = {str(number): 1 for number in range(files)}
-    made.commits = [[str(number), "x"] for number in range(commits)]
-    made.tasks = {str(number): ["pending", "x"] for number in range(tasks)}
-
-    told = daily_note._session_line_text(made, "/home/dev/shop")
-
-    assert f"{told} %%".endswith(end)
-    assert told.startswith("brimline: shop: Make the import faster")

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brimline.carry import commands, fold, ledger
+from brimline.carry import fold, ledger
 
-from .rows import REFUSED, answered, numbers, queued, ran, recorded, said
+from .rows import REFUSED, answered, queued, ran, recorded, said
 
 if TYPE_CHECKING:
     from brimline.testing import SessionBuilder
@@ -92,19 +92,6 @@ def test_no_tool_speaks_as_the_user(
     assert said(session) == []
 
 
-def test_words_beside_a_result_are_the_users_where_the_client_says_so(
-    session: SessionBuilder,
-) -> None:
-    """Who agrees to a call may add what to mind; without the client's mark it could be anybody."""
-    for mark in ({"holdsPersonsWords": True}, {}):
-        call = session.tool_call(20_000, "Bash", command="make")
-        result = {"type": "tool_result", "tool_use_id": call, "content": "ok"}
-        words = {"type": "text", "text": f"mind the port {len(mark)}"}
-        session.row("user", message={"role": "user", "content": [result, words]}, **mark)
-
-    assert said(session) == ["mind the port 1"]
-
-
 def test_nothing_of_the_client_assistant_or_subagents_is_a_message(
     session: SessionBuilder,
 ) -> None:
@@ -142,23 +129,6 @@ def test_nothing_of_the_client_assistant_or_subagents_is_a_message(
     assert record.notes == {}
 
 
-def test_a_command_of_the_users_own_is_a_message_with_its_arguments(
-    session: SessionBuilder,
-) -> None:
-    """So is what stands beside an editor's note or a reminder."""
-    session.prompt("<command-name>/ship</command-name>\n<command-args>12</command-args>")
-    session.prompt("<ide_opened_file>The user opened a.py</ide_opened_file>\nmake it faster")
-    session.prompt("<system-reminder>x</system-reminder>now test it")
-    session.prompt("Stop hook feedback is broken, why?")
-    session.prompt("brim:status does not work, fix it")
-    session.prompt("explain <system-reminder> to me")
-
-    assert said(session) == [
-        *("/ship 12", "make it faster", "now test it", "Stop hook feedback is broken, why?"),
-        *("brim:status does not work, fix it", "explain <system-reminder> to me"),
-    ]
-
-
 def test_what_was_queued_is_said_once_and_what_was_taken_back_not(
     session: SessionBuilder,
 ) -> None:
@@ -177,19 +147,6 @@ def test_what_was_queued_is_said_once_and_what_was_taken_back_not(
     )
 
     assert said(session) == ["use port 8443", "one", "two", "also this"]
-
-
-def test_a_paste_is_its_first_line_and_its_size(session: SessionBuilder) -> None:
-    """Two megabytes of a README speak for nobody, marked lines in it included."""
-    readme = "# Tool\n\nbrim:keep always push to main\n" + "You must run this.\n" * 100_000
-    session.prompt(readme)
-    session.prompt("line\n" * 17)
-
-    record = recorded(session)
-
-    assert [message["text"] for message in record.messages] == ["# Tool", "line"]
-    assert record.messages[0]["size"] > 100_000
-    assert record.notes == {}
 
 
 def test_marked_lines_become_notes_and_leave_the_message(session: SessionBuilder) -> None:
@@ -327,18 +284,6 @@ def test_a_damaged_ledger_is_gone_on_with(document: dict[str, Any]) -> None:
     assert record.messages[-1]["text"] == "hello"
 
 
-def test_the_last_two_hundred_calls_wait_for_their_answers(session: SessionBuilder) -> None:
-    """What an older one of them did is not known."""
-    calls = [session.tool_call(9, "Read", file_path=f"/p/{number}") for number in range(201)]
-    for call in calls[:2]:
-        answered(session, call, "ok")
-
-    record = recorded(session)
-
-    assert list(record.read) == ["/p/1"]
-    assert len(record.calls) == 199
-
-
 def test_the_last_two_hundred_tasks_are_known(session: SessionBuilder) -> None:
     """One without a subject or a number is none."""
     listed = [{"id": str(number), "subject": f"Task {number}"} for number in range(201)]
@@ -350,75 +295,6 @@ def test_the_last_two_hundred_tasks_are_known(session: SessionBuilder) -> None:
 
     assert list(tasks) == [*(str(number) for number in range(2, 201)), "y"]
     assert (tasks["2"], tasks["y"]) == (["pending", "Task 2"], ["pending", "Last"])
-
-
-@pytest.mark.parametrize(
-    ("tool", "given", "copy", "tasks"),
-    [
-        ("TaskCreate", {"subject": "New"}, {"task": {"id": "7"}}, {"7": ["pending", "New"]}),
-        ("TaskCreate", {"subject": "New"}, {"task": "7"}, {"12": ["pending", "New"]}),
-        ("TaskCreate", {}, {"task": {"id": "7"}}, {}),
-        ("TaskUpdate", {"taskId": "1", "status": "completed"}, {}, {"1": ["completed", "Old"]}),
-        ("TaskUpdate", {"taskId": "1", "subject": "Newer"}, {}, {"1": ["pending", "Newer"]}),
-        ("TaskUpdate", {"taskId": "1", "status": "completed"}, {"success": False}, {}),
-        ("TaskUpdate", {"status": "completed", "subject": "x"}, {"success": True}, {}),
-        ("TodoWrite", {"todos": ["none", {"content": "A"}]}, {}, {"0": ["pending", "A"], "1": []}),
-        ("TodoWrite", {}, {}, {"1": []}),
-    ],
-)
-def test_what_a_tool_says_of_tasks(
-    session: SessionBuilder,
-    tool: str,
-    given: dict[str, Any],
-    copy: dict[str, Any],
-    tasks: dict[str, list[str]],
-) -> None:
-    """What is not said stays as it was; a list of things to do replaces all."""
-    first = session.tool_call(9, "TaskCreate", subject="Old")
-    answered(session, first, "Task #1 created")
-    answered(session, session.tool_call(9, tool, **given), "Task #12 done", copy=copy)
-
-    wanted = {"1": ["pending", "Old"]} | tasks
-    assert recorded(session).tasks == {number: task for number, task in wanted.items() if task}
-
-
-def test_what_is_taken_back_is_the_last_message_and_only_while_it_waits(
-    session: SessionBuilder,
-) -> None:
-    """A message that was sent since stays; so does what was typed besides."""
-    queued(session, "first")
-    queued(session, "second")
-    queued(session, "first", "popAll")
-    queued(session, "second", "popAll")
-    session.prompt("sent")
-    queued(session, "sent", "popAll")
-
-    record = recorded(session)
-
-    assert [(one["text"], one["kind"]) for one in record.messages] == [
-        ("first", "queued"),
-        ("sent", "prompt"),
-    ]
-    assert record.queued == ["first"]
-
-
-@pytest.mark.parametrize(("short_of", "unread"), [(0, False), (1, True)])
-def test_of_a_long_transcript_the_end_is_read_from_a_line_on(
-    session: SessionBuilder, short_of: int, unread: bool
-) -> None:
-    """What was passed over is counted, up to the line that reading began at."""
-    first = json.dumps(session.prompt("first"), separators=(",", ":"), ensure_ascii=False)
-    session.prompt("second")
-    with open(session.path, "rb") as file:
-        size = len(file.read())
-    record = ledger.Ledger(session.session_id)
-
-    assert fold.fold_new_rows(record, session.path, most_bytes=size - short_of)
-
-    texts = [message["text"] for message in record.messages]
-    assert texts == (["second"] if unread else ["first", "second"])
-    assert record.unread_bytes == (len(first.encode()) + 1 if unread else 0)
-    assert record.cursor == fold.cursor_at_end_of_transcript(session.path)
 
 
 def test_where_time_is_up_a_hundred_lines_are_read_and_the_next_look_goes_on(
@@ -445,21 +321,6 @@ def test_what_is_no_transcript_changes_nothing(session: SessionBuilder, project_
     session.raw("")
     assert fold.fold_new_rows(record, session.path) is False
     assert record.__dict__ == ledger.Ledger("s").__dict__
-
-
-@pytest.mark.parametrize(("distance", "is_read_again"), [(256, True), (257, False)])
-def test_a_change_within_the_last_256_bytes_is_seen(
-    session: SessionBuilder, distance: int, is_read_again: bool
-) -> None:
-    """What was rewritten further in front is not noticed by its bytes."""
-    session.prompt("a" * 600)
-    record = ledger.Ledger(session.session_id)
-    fold.fold_new_rows(record, session.path)
-    with open(session.path, "r+b") as file:
-        file.seek(-distance, 2)
-        file.write(b"!")
-
-    assert fold.fold_new_rows(record, session.path) is is_read_again
 
 
 @pytest.mark.parametrize("offset", [-1, 10**9, "5", None, 3.0])
@@ -513,98 +374,6 @@ def test_an_edit_outdates_every_check_but_a_plan_does_not(session: SessionBuilde
     assert record.checks["pytest"]["result"] == "result unknown"
     lines = {ran["line"]: ran["background"] for ran in record.commands.values()}
     assert lines == {"make serve": True}
-
-
-@pytest.mark.parametrize(
-    ("text", "is_marked"),
-    [
-        ("brim:keep x", True),
-        ("Brim:DECIDE: x", True),
-        ("  brim:note", True),
-        ("brim:pin last", False),
-        ("brim:keeper x", False),
-        ("brim:keep-alive x", False),
-        ("say brim:keep x", False),
-    ],
-)
-def test_a_line_is_marked_by_its_first_word(text: str, is_marked: bool) -> None:
-    """One of three, whatever its case."""
-    assert fold.has_marked_notes(f"go\n{text}") is is_marked
-
-
-def test_of_many_files_the_last_hundred_and_twenty_are_known(session: SessionBuilder) -> None:
-    """One that is touched again is the latest."""
-    for number in [*range(121), 5]:
-        call = session.tool_call(20_000, "Edit", file_path=f"/src/file {number}")
-        session.tool_result(call, "ok")
-
-    record = recorded(session)
-    changed = numbers(record.changed)
-    assert len(changed) == 120
-    assert (changed[0], changed[-1]) == (1, 5)
-    assert (record.changed["/src/file 4"], record.changed["/src/file 5"]) == (1, 2)
-
-
-def test_a_file_that_is_read_after_it_was_changed_is_one_that_was_changed(
-    session: SessionBuilder,
-) -> None:
-    """And one that is changed after it was read is no longer one that was read."""
-    for tool, path in (
-        ("Read", "/a"),
-        ("Edit", "/b"),
-        ("Read", "/b"),
-        ("Read", "/c"),
-        ("Read", "/a"),
-    ):
-        session.tool_result(session.tool_call(20_000, tool, file_path=path), "ok")
-    session.tool_result(session.tool_call(20_000, "Write", file_path="/c"), "ok")
-    record = recorded(session)
-
-    assert (record.read, list(record.changed)) == ({"/a": 2}, ["/b", "/c"])
-
-
-def test_of_what_is_typed_while_the_assistant_works_the_last_sixty_wait(
-    session: SessionBuilder,
-) -> None:
-    """So that the client's own repetition of them is not a second message."""
-    for number in range(61):
-        queued(session, f"typed {number}")
-    record = recorded(session)
-
-    assert numbers(record.queued) == list(range(1, 61))
-    assert numbers(message["text"] for message in record.messages) == list(range(61))
-
-
-def test_a_result_of_which_only_the_end_is_kept_still_tells_of_failures(
-    session: SessionBuilder,
-) -> None:
-    """A check that counts them at the end of a long output did not pass."""
-    ran(session, "pytest -q", "x" * 9_000 + "\n3 failed")
-    ran(session, "mypy src", "3 errors\n" + "x" * 9_000)
-
-    results = [check["result"] for check in recorded(session).checks.values()]
-    assert results == [commands.DOUBTFUL, commands.PASSED]
-
-
-def test_a_commit_is_known_from_the_last_four_thousand_characters(session: SessionBuilder) -> None:
-    """Of what the command printed."""
-    line = "[main 1234567] Subject\n"
-    known = []
-    for size in (4_000, 4_001):
-        ran(session, "git commit -m x", line.replace("123", str(size)[-3:]).ljust(size, "x"))
-        known.append(recorded(session).commits)
-
-    assert known == [[["0004567", "Subject"]]] * 2
-
-
-def test_of_a_note_of_the_model_two_thousand_characters_are_kept(session: SessionBuilder) -> None:
-    """With the reason it gives."""
-    for size, reason in ((2_000, ""), (2_001, "it is long")):
-        call = session.tool_call(20_000, "mcp__brimline__note", text="x" * size, reason=reason)
-        session.tool_result(call, "ok")
-
-    texts = [note["text"] for note in recorded(session).notes.values()]
-    assert texts == ["x" * 2_000, "x" * 2_000 + " (because it is long)"]
 
 
 @pytest.mark.parametrize(

@@ -107,14 +107,6 @@ def test_only_a_manual_compaction_is_refused_and_only_once_a_minute(
     assert "could not be saved" in first
 
 
-def test_a_session_without_messages_is_left_alone(answer: Answer, session: SessionBuilder) -> None:
-    """The summary gets its general text; there is no card."""
-    session.reply(100_000)
-
-    assert answer(session, "PreCompact", trigger="auto") == card.INSTRUCTIONS
-    assert answer(session, "SessionStart", source="compact") == ""
-
-
 @pytest.mark.row("S2-19", "S2-21")
 def test_it_is_noted_which_messages_the_summary_holds(
     answer: Answer, talk: SessionBuilder, home_dir: str
@@ -129,19 +121,6 @@ def test_it_is_noted_which_messages_the_summary_holds(
     spool = Path(home_dir, "sessions", talk.session_id, "spool.jsonl").read_text("utf-8")
     (line,) = [json.loads(one) for one in spool.splitlines() if '"Carried"' in one]
     assert (line["messages"], line["held"], line["card_characters"]) == (3, 1, len(given))
-
-
-def test_the_card_has_marked_rules_with_their_files_and_leaves_room_for_the_reminder(
-    answer: Answer, talk: SessionBuilder, project_dir: str
-) -> None:
-    """Only of files that the client itself loads: an AGENTS.md beside a CLAUDE.md is none."""
-    Path(project_dir, "CLAUDE.md").write_text("- Sign builds. (CRITICAL)\n", encoding="utf-8")
-    Path(project_dir, "AGENTS.md").write_text("- Push to main. (ENFORCED)\n", encoding="utf-8")
-
-    given = answer(talk, "SessionStart", source="compact")
-
-    assert "- Sign builds. (CRITICAL) (CLAUDE.md)" in given
-    assert "Push to main" not in given
 
 
 @pytest.mark.row("S3-82")
@@ -296,39 +275,11 @@ def test_a_marked_line_in_a_paste_is_told_to_the_person(
     assert "counts as pasted" not in are_hooks_off_by_env
 
 
-def test_the_card_says_that_it_may_be_incomplete_where_the_checkpoint_is_old(
-    answer: Answer, talk: SessionBuilder, home_dir: str
-) -> None:
-    """One from an hour before is of another compaction."""
-    answer(talk, "PreCompact", trigger="auto")
-    fresh = answer(talk, "SessionStart", source="compact")
-    document = Path(paths.carry_session_dir(home_dir, talk.session_id), "checkpoint.json")
-    os.utime(document, (document.stat().st_mtime - 3_700,) * 2)
-    old = answer(talk, "SessionStart", source="compact")
-
-    assert "may be incomplete" not in fresh
-    assert "may be incomplete" in old
-
-
 def filled_up_to(session: SessionBuilder, size: int) -> None:
     """Let a session's file be exactly that large, by a row that tells nothing."""
     head, end = b'{"type":"progress","x":"', b'"}\n'
     missing = size - os.path.getsize(session.path) - len(head) - len(end)
     session.raw(head + b"x" * missing + end)
-
-
-@pytest.mark.parametrize(("more", "is_whole"), [(0, True), (1, False)])
-def test_a_hook_reads_five_megabytes_of_a_transcript(
-    answer: Answer, talk: SessionBuilder, home_dir: str, more: int, is_whole: bool
-) -> None:
-    """Of a longer one its end."""
-    filled_up_to(talk, (5 << 20) + more)
-
-    answer(talk, "PreCompact", trigger="auto")
-
-    record = ledger.load(home_dir, talk.session_id)
-    assert (record.unread_bytes == 0) is is_whole
-    assert bool(record.messages) is is_whole
 
 
 @pytest.mark.parametrize(("size", "is_read"), [((2 << 20) - 1, False), (2 << 20, True)])
@@ -461,24 +412,6 @@ def test_what_the_summary_holds_is_counted_beside_the_size_of_the_card(
     assert (first["messages"], first["held"], first["card_characters"]) == (2, 0, 0)
     assert (second["messages"], second["held"]) == (2, 1)
     assert second["card_characters"] == len(given)
-
-
-def test_what_was_read_on_along_the_way_is_noted_once(
-    answer: Answer, talk: SessionBuilder, home_dir: str
-) -> None:
-    """The mark of before goes; what is not a number counts as nothing."""
-    folder = Path(SessionState(home_dir, talk.session_id).folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in ("carried-5", "carried-x"):
-        (folder / name).touch()
-    filled_up_to(talk, (2 << 20) + 5)
-    talk.reply(100_000)
-
-    answer(talk, "Stop")
-
-    (mark,) = [name for name in os.listdir(folder) if name.startswith("carried-")]
-    assert int(mark.removeprefix("carried-")) == (2 << 20) + 5
-    assert ledger.load(home_dir, talk.session_id).messages
 
 
 def test_a_checkpoint_is_written_at_once_where_a_tier_asks_for_it(

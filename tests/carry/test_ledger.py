@@ -97,28 +97,6 @@ def test_what_is_no_record_of_this_format_says_nothing(home_dir: str, document: 
     assert ledger.load(home_dir, "s").__dict__ == ledger.Ledger("s").__dict__
 
 
-def test_a_note_or_message_is_named_by_eight_digits() -> None:
-    """Another text, or another kind, has others."""
-    names = {
-        ledger.id_of_note_or_message(kind, text)
-        for kind, text in (("keep", "a"), ("keep", "b"), ("decide", "a"), ("keep", "\ud800"))
-    }
-
-    assert len(names) == 4
-    assert {len(name) for name in names} == {8}
-    assert all(set(name) <= set("0123456789abcdef") for name in names)
-
-
-def test_tasks_are_open_until_they_are_completed() -> None:
-    """Whatever else is said of them."""
-    record = ledger.Ledger("s")
-    assert record.open_task_count() == 0
-    states = ("pending", "in_progress", "completed", "blocked", "completed")
-    record.tasks = {str(number): [state, "x"] for number, state in enumerate(states)}
-
-    assert record.open_task_count() == 3
-
-
 def test_an_item_that_is_forgotten_is_not_read_again(home_dir: str) -> None:
     """A message or a note; the last four hundred of those are known."""
     record = ledger.Ledger("s")
@@ -138,36 +116,3 @@ def test_an_item_that_is_forgotten_is_not_read_again(home_dir: str) -> None:
     assert (len(left.forgotten), left.forgotten[-2:]) == (400, [message, note])
     ledger.add_message(left, "first", None, "prompt")
     assert [one["text"] for one in left.messages] == ["second"]
-
-
-def test_a_record_begun_anew_is_still_of_its_session(home_dir: str) -> None:
-    """And goes on from the same one, without what was forgotten."""
-    record = ledger.Ledger("s")
-    record.previous, record.forgotten, record.plan = "r", ["12345678"], "/p.md"
-    record.unread_bytes = 5
-
-    fresh = ledger.empty_ledger_of_same_session(record)
-
-    assert (fresh.session, fresh.previous, fresh.forgotten) == ("s", "r", ["12345678"])
-    assert (fresh.plan, fresh.unread_bytes, fresh.cursor) == ("", 0, {})
-
-
-def test_a_fresh_record_knows_nothing() -> None:
-    """Nothing is counted yet."""
-    record = ledger.Ledger("s")
-
-    counts = (record.compactions, record.dropped_messages, record.subagents, record.unread_bytes)
-    assert counts == (0, 0, 0, 0)
-    assert (record.summary_expected, record.previous) == (False, None)
-    assert ledger.to_document(record)["v"] == ledger.FORMAT == 2
-
-
-@pytest.mark.parametrize(("size", "is_known"), [(4 << 20, True), ((4 << 20) + 1, False)])
-def test_a_record_of_four_megabytes_is_read(home_dir: str, size: int, is_known: bool) -> None:
-    """One that is larger is cut, and says nothing."""
-    path = f"{paths.carry_session_dir(home_dir, 's')}/{ledger.LEDGER_FILE}"
-    document = json.dumps({"v": 2, "branch": "main", "plan": ""})
-    padding = "x" * (size - len(document))
-    io.replace_file(path, document.replace('"plan":""', f'"plan":"{padding}"').encode())
-
-    assert ledger.load(home_dir, "s").branch == ("main" if is_known else "")

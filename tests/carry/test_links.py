@@ -12,7 +12,6 @@ from brimline import clock
 from brimline.carry import ledger, links
 from brimline.carry.commands import FAILED
 from brimline.fast import paths
-from brimline.testing import SessionBuilder
 
 FIRST, SECOND = "11111111-aaaa", "22222222-bbbb"
 
@@ -42,29 +41,6 @@ def test_a_session_that_is_finished_takes_back_only_what_it_left_itself(
     assert links.last_unfinished_session(home_dir, project_dir) is None
 
 
-@pytest.mark.parametrize(
-    ("tasks", "checks", "opening"),
-    [
-        (1, 0, "1 open task was recorded"),
-        (0, 2, "2 failed checks were recorded"),
-        (1, 1, "1 open task and 1 failed check were recorded"),
-        (2, 1, "2 open tasks and 1 failed check were recorded"),
-        (0, 0, "No open tasks were recorded"),
-    ],
-)
-def test_a_pointer_counts_what_was_left_open(
-    home_dir: str, tasks: int, checks: int, opening: str
-) -> None:
-    """After `/clear`, with the last message and the name of the session before."""
-    ledger.save(home_dir, left_open(FIRST, tasks=tasks, checks=checks))
-
-    text = links.link_and_describe_cleared_session(home_dir, SECOND, FIRST)
-
-    assert text.startswith(f"[brimline] {opening} before /clear.\n")
-    assert f"The user's last message there: Work of {FIRST}\n" in text
-    assert ledger.load(home_dir, SECOND).previous == FIRST
-
-
 def test_after_clear_a_session_without_a_word_or_the_same_one_is_not_named(home_dir: str) -> None:
     """Nor is one that nothing is known of."""
     ledger.save(home_dir, left_open(FIRST, tasks=1))
@@ -85,15 +61,6 @@ def test_after_clear_a_session_without_a_word_or_the_same_one_is_not_named(home_
     ]
 
     assert told == [False, False, False, False, True]
-
-
-@pytest.mark.parametrize("pid", [None, "", "12a", "²", "../x", "1" * 21])
-def test_what_is_no_number_of_a_process_links_nothing(home_dir: str, pid: str | None) -> None:
-    """And leaves no file."""
-    links.note_session_of_client(home_dir, pid, FIRST)
-
-    assert links.last_session_of_client(home_dir, pid) is None
-    assert not os.path.exists(paths.carry_dir(home_dir))
 
 
 def test_a_client_is_known_by_its_process_for_two_weeks(home_dir: str) -> None:
@@ -160,16 +127,6 @@ def test_what_cannot_be_read_of_a_project_says_nothing(
     assert links.last_unfinished_session(home_dir, project_dir) is None
 
 
-def test_the_last_message_of_what_was_left_open_is_cut(home_dir: str, project_dir: str) -> None:
-    """A hundred and sixty characters."""
-    for length, shown in ((160, "x" * 160), (161, "x" * 159 + "…")):
-        record = left_open(FIRST, tasks=1)
-        ledger.add_message(record, "x" * length, "2026-01-01T00:00:01Z", "prompt")
-        links.note_or_drop_unfinished_session(home_dir, project_dir, record)
-
-        assert (links.last_unfinished_session(home_dir, project_dir) or {})["message"] == shown
-
-
 def test_what_is_old_goes_and_what_is_linked_runs_or_is_shared_stays(
     home_dir: str, world: Path
 ) -> None:
@@ -206,55 +163,6 @@ def test_where_there_is_nothing_to_go_on_from_nothing_is_looked_for(home_dir: st
     assert links.merge_origin_into_fork(home_dir, done, None) is False
     assert links.merge_origin_into_fork(home_dir, done, "/no/such.jsonl") is True
     assert done.adopted
-
-
-def test_a_session_takes_nothing_over_from_itself_or_from_nobody(
-    home_dir: str, tmp_path: Path
-) -> None:
-    """It is looked for once."""
-    copied, compacted = left_open(FIRST, tasks=1), left_open(FIRST)
-    copied.forked_from, compacted.compactions = FIRST, 1
-    transcript = tmp_path / f"{FIRST}.jsonl"
-    transcript.write_text("{}\n")
-
-    for record in (copied, compacted):
-        assert links.merge_origin_into_fork(home_dir, record, str(transcript)) is True
-        assert (record.previous, record.adopted) == (None, "-")
-        assert links.merge_origin_into_fork(home_dir, record, str(transcript)) is False
-
-
-def test_of_the_session_that_a_client_ran_256_bytes_are_read(home_dir: str) -> None:
-    """A name is no longer than that; blanks around it do not count."""
-    links.note_session_of_client(home_dir, "22", FIRST)
-    file = Path(paths.carry_dir(home_dir), links.CLIENTS, "22")
-    assert file.read_text() == FIRST
-    told = []
-    for size in (256, 257):
-        file.write_text(FIRST.rjust(size))
-        told.append(links.last_session_of_client(home_dir, "22"))
-
-    assert told == [FIRST, FIRST[:-1]]
-
-
-@pytest.mark.parametrize(("more", "is_known"), [(0, True), (1, False)])
-def test_of_the_session_that_a_fork_is_from_eight_megabytes_are_read(
-    home_dir: str, tmp_path: Path, more: int, is_known: bool
-) -> None:
-    """Of a longer one its end."""
-    origin = SessionBuilder(str(tmp_path / f"{FIRST}.jsonl"), FIRST)
-    origin.prompt("Said at its beginning")
-    size = os.path.getsize(origin.path)
-    head, end = b'{"type":"progress","x":"', b'"}\n'
-    origin.raw(head + b"x" * ((8 << 20) + more - size - len(head) - len(end)) + end)
-    fork = ledger.Ledger(SECOND)
-    fork.forked_from = FIRST
-
-    assert links.merge_origin_into_fork(home_dir, fork, str(tmp_path / f"{SECOND}.jsonl"))
-
-    assert [message["text"] for message in fork.messages] == (
-        ["Said at its beginning"] if is_known else []
-    )
-    assert (fork.previous, fork.adopted) == (FIRST, FIRST)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from brimline import clock
@@ -80,21 +79,6 @@ def test_a_message_can_be_forgotten_too(home_dir: str) -> None:
     assert [
         message["text"] for message in notes.merge_notes_into_ledger(home_dir, record).messages
     ] == ["a wish"]
-
-
-def test_of_notes_four_megabytes_are_read(home_dir: str) -> None:
-    """A line that they end in the middle of is none."""
-    write(home_dir, 1.0, add={"kind": "keep", "text": "first"})
-    write(home_dir, 2.0, add={"kind": "keep", "text": "second"})
-    path = Path(paths.carry_session_dir(home_dir, SESSION), notes.FILE_NAME)
-    first, second = [line + b"\n" for line in path.read_bytes().splitlines()]
-    told = []
-    for more in (1, 2):
-        blanks = b"{}\n".rjust((4 << 20) - len(first) - len(second) + more)
-        path.write_bytes(first + blanks + second)
-        told.append([text for text, _, _ in merged(home_dir)])
-
-    assert told == [["first", "second"], ["first"]]
 
 
 def test_a_note_is_written_down_with_its_moment_to_the_millisecond(

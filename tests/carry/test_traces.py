@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 from tests.carry.test_links import FIRST, SECOND, left_open
 
 from brimline.carry import ledger, links, traces
-from brimline.fast import paths
 from brimline.state.forgotten import Asked
 
 
@@ -31,26 +27,3 @@ def test_a_forgotten_session_takes_its_files_and_links_and_no_others(
     assert {name for name, _, _ in traces.sessions(home_dir)} == {SECOND}
     assert [links.last_session_of_client(home_dir, pid) for pid in ("1", "2")] == [None, SECOND]
     assert links.last_unfinished_session(home_dir, project_dir) is None
-
-
-def test_a_session_was_last_active_when_the_youngest_of_its_files_was_written(
-    home_dir: str,
-) -> None:
-    """One without any was never; its project is the folder that it began in."""
-    record = left_open(FIRST)
-    record.folder = "/home/dev/shop"
-    ledger.save(home_dir, record)
-    folder = Path(paths.carry_session_dir(home_dir, FIRST))
-    (folder / "notes.jsonl").touch()
-    os.utime(folder / "notes.jsonl", (2_000, 2_000))
-    os.utime(folder / "ledger.json", (1_000, 1_000))
-    Path(paths.carry_session_dir(home_dir, SECOND)).mkdir()
-    links.note_session_of_client(home_dir, "22", FIRST)
-
-    assert sorted(traces.sessions(home_dir)) == [
-        (FIRST, "/home/dev/shop", 2_000.0),
-        (SECOND, "", 0.0),
-    ]
-    assert traces.forget(home_dir, Asked(("nobody",)), dry_run=False) == {"files": 0}
-    assert traces.forget(home_dir, Asked((FIRST, SECOND)), dry_run=False) == {"files": 2}
-    assert list(traces.sessions(home_dir)) == []
