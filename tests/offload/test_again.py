@@ -26,47 +26,6 @@ def test_the_same_call_again_passes_once_per_preview(player: Player) -> None:
     assert [text is not None for text in shown] == [True, False, True, False]
 
 
-def test_the_reference_offers_it_for_calls_that_only_read(player: Player, tmp_path: Path) -> None:
-    """Nobody is invited to push again; of a file pages can be had.
-
-    What the client itself cuts would be cut again: there it is a preview every time.
-    """
-    kept = tmp_path / "kept.txt"
-    kept.write_text(LOG, encoding="utf-8")
-    cut = {"persistedOutputPath": str(kept), "persistedOutputSize": len(LOG)}
-    given = [
-        player.bash("cd x && git log --oneline | head -900", BUILD),
-        player.bash("make deploy", BUILD),
-        player.read("/p/a.py", SOURCE),
-        *[player.bash("cat app.log", LOG[:30_000], response=cut) for _ in range(2)],
-    ]
-
-    ends = [(text or "").partition("`recall` with this key.")[2] for text in given]
-    again = "The same call again shows all of it once."
-    assert ends == [
-        f" {again}",
-        "",
-        f" Read takes offset and limit. {again}",
-        *[""] * 2,
-    ]
-
-
-@pytest.mark.parametrize(("between", "passes"), [(9, True), (10, False), (30, False)])
-def test_it_passes_among_the_next_ten_results_and_another_call_does_not(
-    player: Player, between: int, *, passes: bool
-) -> None:
-    """Another command, another agent's; after ten it is a new question."""
-    player.bash("cat app.log", BUILD)
-    for number in range(between - 2):
-        player.bash(f"echo {number}", "small")
-
-    assert player.bash("cat app.log | sort", BUILD) is not None
-    turn = player.result("Bash", {"command": "cat app.log"}, {"stdout": BUILD, "stderr": ""})
-    turn.event.agent_id = "agent-1"
-    assert hook.post_tool_use(turn) is not None
-    assert (player.bash("cat app.log", BUILD) is None) == passes
-
-
 def test_not_after_a_file_was_changed(player: Player, project_dir: str) -> None:
     """Of those that the call names; where it names none, of any."""
     log = Path(project_dir, "app.log")
@@ -131,24 +90,6 @@ def test_pages_and_recalls_that_add_up_to_the_file_lift_the_guard(player: Player
         assert (player.write(path) is None) == (last == len(lines))
 
 
-@pytest.mark.parametrize(
-    ("second", "passes"),
-    [(100, True), (101, True), (102, False)],
-)
-def test_one_line_between_two_pages_is_a_line_that_was_not_seen(
-    player: Player, second: int, *, passes: bool
-) -> None:
-    """Pages that overlap or touch are all of the file, in whichever order they came."""
-    lines = SOURCE[:40_000].split("\n")
-    assert player.read("/p/a.py", "\n".join(lines)) is not None
-    for first, last in ((200, len(lines)), (second, 199), (1, 100)):
-        for part in range(first, last + 1, 100):
-            rows = lines[part - 1 : min(part + 99, last)]
-            player.read("/p/a.py", "\n".join(rows), offset=part, total=len(lines))
-
-    assert (player.write("/p/a.py") is None) == passes
-
-
 @pytest.mark.row("S3-57", "S3-19")
 def test_what_we_recall_ourselves_is_never_replaced(player: Player) -> None:
     """By command, alone or in a pipe, and by the tool."""
@@ -164,27 +105,6 @@ def record(
     """A call with its answer, as the client records both."""
     call_id = session.tool_call(50_000, tool, **asked)
     session.tool_result(call_id, shown, toolUseResult=response)
-
-
-@pytest.mark.parametrize("source", ["fork", "resume"])
-def test_a_fork_knows_what_its_transcript_shows(
-    home_dir: str, project_dir: str, session: SessionBuilder, source: str
-) -> None:
-    """Previews, offers and edits of the session that it came from, under its own id."""
-    first = Player(home_dir, project_dir)
-    shown, logged = first.read("/p/a.py", SOURCE) or "", first.bash("cat app.log", BUILD) or ""
-    record(session, "Read", {"file_path": "/p/a.py"}, shown, {"type": "text"})
-    record(session, "Edit", {"file_path": "/p/b.py"}, "updated", {"filePath": "/p/b.py"})
-    record(session, "Bash", {"command": "cat app.log"}, logged, {"stdout": logged, "stderr": ""})
-
-    fork = Player(home_dir, project_dir, "s2", source=source)
-    fork.transcript = str(session.path)
-
-    assert fork.write("/p/a.py") is not None
-    assert fork.bash("cat app.log", BUILD) is None
-    assert fork.read("/p/b.py", SOURCE) is None
-    assert fork.read("/p/a.py", SOURCE) is None
-    assert fork.write("/p/a.py") is None
 
 
 @pytest.mark.parametrize("seen_whole", [True, False])
@@ -234,14 +154,3 @@ def test_a_link_is_no_other_file(player: Player, project_dir: str) -> None:
 
     assert player.write(f"{project_dir}/a.py") is not None
     assert player.read("a.py", SOURCE) is None
-
-
-def test_a_past_that_is_read_twice_counts_once(player: Player, session: SessionBuilder) -> None:
-    """Changes are part of what tells a call from another: their number must not grow by itself."""
-    session.tool_result(session.tool_call(1_000, "Edit", file_path="/p/a.py"), "ok")
-    player.transcript = str(session.path)
-    for _ in range(2):
-        past.catch_up_from_transcript(player.turn("PostToolUse"))
-
-    noted = Path(player.turn("Stop").state.folder, marks.EDITED).read_text()
-    assert noted.count("\n") == 1

@@ -56,13 +56,6 @@ def test_a_document_is_described_by_its_keys_with_a_sample_of_each(value: Any, s
     assert described(value) == f"JSON: {shape}"
 
 
-def test_several_documents_are_counted_and_what_follows_them_is_said() -> None:
-    """A sample of the rest, and its length."""
-    assert described('{"a": 1}\n{"a": 2}\n') == "2 JSON documents: [2 × {a: 1}]"
-    assert described('{"a": 1} done\n') == 'JSON: {a: 1}\n…then 4 characters: "done"'
-    assert described("no JSON") == ""
-
-
 def test_names_in_what_is_not_shown_follow_as_far_as_there_is_room() -> None:
     """Not those of links and hashes, and not what the shape shows already."""
     rows = [
@@ -79,44 +72,7 @@ def test_names_in_what_is_not_shown_follow_as_far_as_there_is_room() -> None:
     assert described(rows, len(everything) - 1) == f"{shape}\nNames in it: second_name third_one"
 
 
-@pytest.mark.parametrize("budget", [600, 1_000])
-def test_a_wide_shape_leaves_more_than_half_the_room_to_names(budget: int) -> None:
-    """It is cut at a word behind its share, with the number of characters that are missing."""
-    wide = [{f"field{n}": f"words about it {n}" for n in range(24)}]
-    more = [{"field0": f"Some_Name_{n}"} for n in range(90)]
-
-    shape, mentions = described([*wide, *more], budget).split("\n")
-
-    assert int(0.45 * budget) <= len(shape) <= int(0.45 * budget) + 30
-    assert "…+" in shape
-    assert 0.5 * budget < len(mentions) <= budget - len(shape) - 1
-
-
 def paths(lines: list[str], budget: int) -> list[str]:
     """The description of a listing."""
     text = "\n".join(lines)
     return dumps.describe_dump(text, Excerpt(text), kinds.PATHS, budget).split("\n")
-
-
-def test_paths_are_shown_by_folder_the_fullest_first() -> None:
-    """Those without a folder under a dot; of Windows too."""
-    lines = ["src/a.py", "src/b.py", "", "top.md", "C:\\x\\y.txt", "docs/", "src/c.py"]
-
-    assert paths(lines, 2_000) == [
-        "6 paths in 3 directories, with counts and names:",
-        "src/ (3): a.py b.py c.py",
-        ". (2): top.md docs",
-        "C:\\x\\ (1): y.txt",
-    ]
-
-
-def test_folders_without_room_are_counted() -> None:
-    """Every folder that is shown has its count, and those with more room their names."""
-    lines = [f"folder_{n:02}/name_{m}.py" for n in range(20) for m in range(20 - n)]
-
-    shown = paths(lines, 400)
-
-    assert shown[0] == "210 paths in 20 directories, with counts and names:"
-    assert shown[1] == "folder_00/ (20)"
-    assert shown[-1] == f"…{20 - len(shown) + 2} more directories"
-    assert len("\n".join(shown)) <= 400

@@ -38,34 +38,6 @@ def test_a_command_whose_references_come_back_passes_in_its_project(player: Play
     assert elsewhere.bash("make deploy", BUILD) is not None
 
 
-@pytest.mark.parametrize(
-    ("replaced", "fetched", "stays"),
-    [
-        ("....", "...", True),
-        ("....", "..", False),
-        (".....", "..  .", True),
-        ("......", "...", True),
-        ("......", ".. . ", True),
-        (".......", "..", False),
-        ("......", ".   ..", False),
-        ("......", " .  ..", True),
-    ],
-)
-def test_three_of_the_last_five_references_have_to_come_back(
-    player: Player, replaced: str, fetched: str, *, stays: bool
-) -> None:
-    """Which of the five they are makes no difference; what came before counts no more."""
-    texts = [f"{BUILD}\n{number}" for number in range(len(replaced))]
-    wanted = [number for number, mark in enumerate(fetched.rjust(len(replaced))) if mark == "."]
-    for number, text in enumerate(texts):
-        assert player.bash(f"make deploy n={number}", text) is not None
-    for number in wanted:
-        key = put.sha256(texts[number].encode())
-        player.bash(f"brimline store get {key}", texts[number])
-
-    assert (player.bash("make deploy", BUILD) is None) == stays
-
-
 @pytest.mark.parametrize(("share", "stays"), [(0.49, False), (0.51, True)])
 def test_a_reference_of_which_half_came_back_did_not_pay(
     player: Player, share: float, *, stays: bool
@@ -79,18 +51,6 @@ def test_a_reference_of_which_half_came_back_did_not_pay(
             player.bash(command, text[: int(len(text) * share / 2)])
 
     assert (player.bash("make deploy", BUILD) is None) == stays
-
-
-def test_a_recall_by_its_key_counts_where_the_output_was_replaced(player: Player) -> None:
-    """Also where it is asked for in another project, which learns nothing from it."""
-    elsewhere = Player(player.home_dir, "/other", "s2")
-    for number in range(3):
-        text = f"{BUILD}\n{number}"
-        assert player.bash(f"make deploy n={number}", text) is not None
-        elsewhere.bash(f"brimline store get {put.sha256(text.encode())}", text)
-
-    assert player.bash("make deploy", BUILD) is None
-    assert elsewhere.bash("make deploy", BUILD) is not None
 
 
 @pytest.mark.row("S3-27")

@@ -44,21 +44,3 @@ def test_whatever_a_line_looks_like_nothing_raises(line: str) -> None:
     found = shell.parse_line(line)
 
     assert not found.only_reads or not any(one.writes for one in found.commands)
-
-
-@pytest.mark.parametrize(
-    ("text", "preview_characters", "is_enough"),
-    [
-        ("x" * 20_000, 9_600, True),
-        ("x" * 20_000, 9_601, False),
-        ("x y\n" * 1_000, 750, True),
-        ("x y\n" * 1_000, 751, False),
-    ],
-)
-def test_a_reference_saves_half_of_a_text_and_a_thousand_tokens(
-    text: str, preview_characters: int, *, is_enough: bool
-) -> None:
-    """At 2.85 characters each; beside its preview it takes four hundred characters."""
-    case = judge.Case("Bash", {"command": "cat a"}, text, len(text))
-
-    assert judge.is_preview_worth_it(case, "p" * preview_characters) is is_enough

@@ -15,33 +15,6 @@ KEY = "sha256:" + "0123456789abcdef" * 4
 
 
 @pytest.mark.parametrize(
-    ("command", "asked"),
-    [
-        ("ls", None),
-        ("brimline status", None),
-        ("brimline store list", None),
-        ("brimline store get", [("", "")]),
-        ("brimline store get k1", [("k1", "")]),
-        ("/opt/x/brimline store get k1 k2", [("k1", "")]),
-        ("brimline store get --lines 1:2 k1", [("k1", "1:2")]),
-        ("brimline store get k1 --lines=1:2", [("k1", "1:2")]),
-        ("brimline store get --bytes 0:9 k1", [("k1", "")]),
-        ("brimline store get --bytes=0:9 k1", [("k1", "")]),
-        ("brimline store get --find word k1", [("k1", "")]),
-        ("brimline store get --json k1 --lines", [("k1", "")]),
-        ("brimline store get a; brimline store get b", [("a", ""), ("b", "")]),
-        ("python -m brimline store get k1 | head", [("k1", "")]),
-        ("echo brimline", None),
-    ],
-)
-def test_a_command_asks_for_keys_and_lines_behind_its_own_words(
-    command: str, asked: list[tuple[str, str]] | None
-) -> None:
-    """The values of options are no keys."""
-    assert judge.recalls_asked_by_call("Bash", {"command": command}) == asked
-
-
-@pytest.mark.parametrize(
     ("tool", "arguments", "asked"),
     [
         ("mcp__brimline__recall", {"key": "k1"}, [("k1", "")]),
@@ -102,32 +75,6 @@ def test_a_call_shows_files_where_that_is_all_it_does(
     assert judge.files_shown_by_call(tool, arguments) == files
 
 
-@pytest.mark.parametrize(
-    ("pattern", "is_held"),
-    [
-        ("Bash", True),
-        ("make", True),
-        ("make all", True),
-        ("make all -j4", True),
-        ("make all -j4 more", False),
-        ("make test", False),
-        ("m*", True),
-        ("sudo make", True),
-        ("sudo make all -j4", True),
-        ("all", False),
-        ("", False),
-        ("MAKE", False),
-    ],
-)
-def test_a_list_holds_a_command_by_how_it_begins(pattern: str, *, is_held: bool) -> None:
-    """With what runs it or without, and never by nothing."""
-    arguments = {"command": "sudo make all -j4"}
-
-    assert judge.does_call_match_any([pattern], "Bash", arguments) is is_held
-    assert judge.does_call_match_any(["no", pattern], "Bash", arguments) is is_held
-    assert not judge.does_call_match_any([], "Bash", arguments)
-
-
 def reason(tool: str, arguments: dict[str, Any], text: str, rules: Rules, **marks: bool) -> str:
     """Why a result stays."""
     case = judge.Case(tool, arguments, text, len(text))
@@ -176,88 +123,7 @@ def test_a_result_stays_for_the_first_reason_that_it_has(
     assert reason(tool, arguments, text, Rules(), **marks) == why
 
 
-def test_the_users_lists_are_asked_before_the_size() -> None:
-    """What `never` names stays, what `always` names goes from the lower limit on."""
-    call = {"command": "make all"}
-
-    assert reason("Bash", call, LOG, Rules(never=["make"])) == judge.NEVER
-    assert reason("Bash", call, FAILED, Rules(always=["make"])) == ""
-    assert reason("Bash", call, LOG[:8_000], Rules(always=["make"])) == judge.SMALL
-    assert reason("Read", READ, SOURCE[:8_000], Rules(always=["*.py"])) == ""
-    assert reason("Bash", call, FAILED, Rules(always=["cake"])) == judge.FAILED
-
-
-@pytest.mark.parametrize(
-    ("hits", "is_bulk"), [(999, False), (1_000, True)], ids=["an answer", "bulk"]
-)
-def test_hits_are_bulk_from_a_thousand_on(hits: int, *, is_bulk: bool) -> None:
-    """Fewer are an answer."""
-    text = "\n".join(f"src/a.py:{n}: hit" for n in range(hits))
-
-    assert judge.Case("Grep", {"pattern": "hit"}, text, len(text)).is_bulk is is_bulk
-
-
-@pytest.mark.parametrize(
-    ("reference", "lines"),
-    [
-        ("The client had read lines 1-50 of 900.", 900),
-        ("x\nThe client had read lines 1-50 of 900. More of 7.", 900),
-        ("The client had read lines 1-50 of many.", 12),
-        ("The client had read lines 1-50 of ٣.", 12),
-        ("nothing", 12),
-        ("", 12),
-    ],
-)
-def test_a_reference_says_how_many_lines_its_file_has(reference: str, lines: int) -> None:
-    """Else it has as many as are stored."""
-    assert tool_results.file_line_total_in_reference(reference, 12) == lines
-
-
 FILE = {"filePath": "/p/a.py", "content": "a\nb", "numLines": 2, "startLine": 5, "totalLines": 9}
-
-
-@pytest.mark.parametrize(
-    ("changes", "lines", "note"),
-    [
-        ({}, (5, 6, 9), "The client had read lines 1-2 of 9."),
-        ({"truncatedByTokenCap": True}, (5, 5, 9), "The client had read lines 1-2 of 9."),
-        ({"totalLines": 6}, (5, 6, 6), ""),
-        ({"startLine": None}, None, ""),
-        ({"numLines": "2"}, None, ""),
-        ({"totalLines": None}, None, ""),
-    ],
-)
-def test_a_read_knows_its_lines_where_the_client_tells_all_figures(
-    changes: dict[str, Any], lines: tuple[int, int, int] | None, note: str
-) -> None:
-    """A last line that may have been cut does not count."""
-    found = tool_results.parse_answer("Read", {}, {"type": "text", "file": FILE | changes})
-
-    assert found is not None
-    assert (found.subject, found.lines, found.note) == ("/p/a.py", lines, note)
-    assert found.replaced("one\ntwo\nthree") == {
-        "type": "text",
-        "file": {
-            "filePath": "/p/a.py",
-            "content": "one\ntwo\nthree",
-            "numLines": 3,
-            "startLine": 1,
-            "totalLines": 3,
-        },
-    }
-
-
-@pytest.mark.parametrize("mark", ["interrupted", "returnCodeInterpretation", "backgroundTaskId"])
-def test_the_exit_of_a_command_is_unknown_where_the_client_says_so(mark: str) -> None:
-    """It was broken off, ended oddly, or goes on elsewhere."""
-    answer = {"stdout": "x", "stderr": ""}
-    plain = tool_results.parse_answer("Bash", {}, answer)
-    marked = tool_results.parse_answer("Bash", {}, answer | {mark: "x"})
-
-    assert plain
-    assert marked
-    assert (plain.exit_code, plain.failed) == (0, False)
-    assert (marked.exit_code, marked.failed) == (None, True)
 
 
 @pytest.mark.parametrize(
@@ -311,56 +177,6 @@ def test_an_output_on_disk_is_taken_where_it_is_whole_and_not_too_large(
     found = tool_results.parse_answer("Bash", {}, answer | {"persistedOutputSize": told})
 
     assert (found is not None) is is_taken
-
-
-def test_a_notebook_is_its_cells_and_outputs_one_after_the_other() -> None:
-    """With a picture in an output it is left alone."""
-    cells = [
-        {"cell_id": "a", "cellType": "code", "source": "1 + 1", "outputs": [{"text": "2"}, {}]},
-        {"source": "words", "outputs": None},
-    ]
-    file = {"filePath": "/p/a.ipynb", "cells": cells}
-
-    found = tool_results.parse_answer("Read", {}, {"type": "notebook", "file": file})
-    pictured = [*cells, {"source": "", "outputs": [{"image": {"data": "x"}}]}]
-    other = {"type": "notebook", "file": {**file, "cells": pictured}}
-
-    assert found is not None
-    assert found.text == "[cell a, code]\n1 + 1\n[output]\n2\n[output]\n\n[cell , ]\nwords"
-    assert (found.subject, found.lines) == ("/p/a.ipynb", (1, 8, 8))
-    assert found.note.startswith("The lines are those of the notebook's cells")
-    assert tool_results.parse_answer("Read", {}, other) is None
-
-
-@pytest.mark.parametrize(
-    ("response", "text", "replaced"),
-    [
-        (
-            {"mode": "files_with_matches", "filenames": ["a", "b"]},
-            "a\nb",
-            {"mode": "content", "filenames": [], "content": "x\ny", "numLines": 2},
-        ),
-        (
-            {"mode": "content", "filenames": ["a"], "content": "c", "numLines": 1},
-            "c",
-            {"mode": "content", "filenames": ["a"], "content": "x\ny", "numLines": 2},
-        ),
-        (
-            {"mode": "count", "filenames": [], "content": "a:3"},
-            "a:3",
-            {"mode": "count", "filenames": [], "content": "x\ny"},
-        ),
-    ],
-)
-def test_a_search_is_answered_in_the_mode_that_shows_a_text(
-    response: dict[str, Any], text: str, replaced: dict[str, Any]
-) -> None:
-    """Its number of lines is that of the new text, where there was one."""
-    found = tool_results.parse_answer("Grep", {"pattern": "p"}, response)
-
-    assert found is not None
-    assert (found.text, found.subject) == (text, "p")
-    assert found.replaced("x\ny") == replaced
 
 
 def test_blocks_that_are_no_text_stay_behind_the_one_that_is_new() -> None:

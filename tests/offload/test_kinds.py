@@ -10,7 +10,7 @@ import pytest
 
 from brimline.offload import hook, kinds
 
-from .conftest import LOG, SOURCE, cut, cut_as_sent
+from .conftest import LOG, SOURCE, cut
 
 if TYPE_CHECKING:
     from .conftest import Player
@@ -48,38 +48,6 @@ def test_bulk_is_previewed_from_eight_thousand_bytes_on_and_content_from_twenty_
     assert shown is not None
     assert shown.startswith("[brimline stored")
     assert len(shown) < (27_000 if command == "git diff" else 6_000 if most > 8_000 else 2_600)
-
-
-def test_hits_by_the_thousand_and_json_are_bulk_and_a_file_counts_from_its_limit(
-    player: Player,
-) -> None:
-    """Of a file, with the numbers of its lines, 24,999 bytes pass and 25,000 do not."""
-    few = "\n".join(HITS.split("\n")[:1_000])[:24_000]
-    assert player.bash("rg needle", "x.py:1:\n" * 1_100 + few) is not None
-    assert player.bash("curl -s localhost/rows", json.dumps(json.loads(ROWS)[:150])) is None
-    assert player.bash("curl -s localhost/rows", ROWS[:-1] + ', {"a": 1}]') is not None
-    assert player.read("/p/app.py", cut_as_sent(SOURCE, 24_999)) is None
-
-    shown = player.read("/p/app.py", cut_as_sent(SOURCE, 25_000))
-
-    assert shown is not None
-    assert "handler_0" in shown
-
-
-def test_a_longer_diff_shows_its_changed_lines_and_how_many_are_missing(player: Player) -> None:
-    """Up to 25,000 characters, without context, with the key."""
-    shown = player.bash("git diff", DIFF)
-
-    assert shown is not None
-    lines = shown.split("\n")
-    assert "diff --git a/x.py b/x.py" in lines
-    assert "context line" not in shown
-    changed = [line for line in lines if line.startswith(("+new line", "-old line"))]
-    assert len(changed) > 1_000
-    assert len(shown) <= 26_000
-    missing = 6_000 - len(changed)
-    assert f"{missing:,} changed lines are missing: x.py ({missing})" in shown
-    assert player.stored(shown).decode() == DIFF
 
 
 def test_failing_output_passes(player: Player) -> None:
@@ -251,15 +219,6 @@ def test_so_many_lines_of_a_kind_make_a_text_of_that_kind(
     assert kind([line] * (fewest - 1) + plain(31 - fewest)) == otherwise
 
 
-def test_a_short_text_of_a_command_is_content_and_a_long_one_that_repeats_itself_a_log() -> None:
-    """From thirty lines on; a third of them may differ by more than their numbers."""
-    assert kind([TIMES] * 29) == kinds.PROSE
-    assert kind([TIMES] * 30) == kinds.LOG
-    assert kind(plain(14) + [f"all alike {n}" for n in range(26)]) == kinds.PROSE
-    assert kind(plain(13) + [f"all alike {n}" for n in range(27)]) == kinds.LOG
-    assert kind(["", "  "]) == kinds.LOG
-
-
 def test_a_file_of_no_known_kind_is_code_unless_it_has_three_titles() -> None:
     """By its text; a name that tells the kind comes first."""
     assert kind([*plain(28), *[TITLES] * 2], "Read") == kinds.CODE
@@ -280,51 +239,6 @@ def test_code_has_definitions_and_lines_that_end_like_statements() -> None:
     assert kind(["def one():", *statements[:11], *plain(18)]) == kinds.PROSE
     assert kind(["def one(x) of", *statements[:12], *plain(17)]) == kinds.PROSE
     assert kind(["def one():", *(f"{line};" for line in plain(99))]) == kinds.PROSE
-
-
-@pytest.mark.parametrize(
-    ("text", "taken_for"),
-    [
-        ("x" * 2_001, kinds.DUMP),
-        ("x" * 2_000, kinds.PROSE),
-        ("x" * 2_001 + "\n" + "y\n" * 999, kinds.DUMP),
-        ("x" * 2_001 + "\n" + "y\n" * 1_000, kinds.LOG),
-        ("\0" + "x" * 99, kinds.BINARY),
-        ("\x01" * 2 + "x" * 98, kinds.PROSE),
-        ("\x01" * 3 + "x" * 97, kinds.BINARY),
-        ("\ufffd" * 10 + "x" * 90, kinds.PROSE),
-        ("\ufffd" * 11 + "x" * 89, kinds.BINARY),
-    ],
-)
-def test_what_is_minified_or_no_text_at_all_is_bulk(text: str, taken_for: str) -> None:
-    """Half of it in lines of more than 2,000 characters; one letter in fifty that no text has."""
-    assert kinds.kind_of_output(text, text.split("\n"), "Bash", []) == taken_for
-
-
-@pytest.mark.parametrize(
-    ("text", "count", "rest"),
-    [
-        (' {"a": 1}', 1, ""),
-        ('{"a": 1}\n[2]\n', 2, ""),
-        ('{"a": 1} and', 1, "and"),
-        ('{"a": 1}' + "x" * 15, 1, "x" * 15),
-        ('{"a": 1}' + "x" * 16, 0, ""),
-        ('{"a": 1} 5', 1, "5"),
-        ("5", 0, ""),
-        ("[1", 0, ""),
-        ("text", 0, ""),
-        ("[1]" * 400, 400, ""),
-        ("[1]" * 401, 400, "[1]"),
-        ('{"a": "one\ttwo\nthree"}', 1, ""),
-    ],
-)
-def test_documents_are_most_of_a_text_and_at_its_beginning(
-    text: str, count: int, rest: str
-) -> None:
-    """Objects and lists, as many as are ever looked at; what follows is told."""
-    values, following = kinds.parse_json_documents_and_rest(text) or ([], "")
-
-    assert (len(values), following) == (count, rest)
 
 
 @pytest.mark.parametrize(

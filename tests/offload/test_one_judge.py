@@ -10,7 +10,7 @@ import pytest
 from brimline.compaction import compactor
 from brimline.compaction.compactor import Settings, State
 from brimline.compaction.layers import PREVIEWS
-from brimline.offload import hook, judge
+from brimline.offload import hook
 from brimline.offload.judge import Rules
 from brimline.settings.values import default_values
 
@@ -154,37 +154,6 @@ def test_the_table_has_its_sixty_results() -> None:
 
     assert len(verdicts) >= 60
     assert min(verdicts.count(STAYS), verdicts.count(PREVIEWED)) >= 20
-
-
-@pytest.mark.parametrize(
-    ("tool", "arguments", "name", "size", "reason"),
-    [
-        ("Bash", {"command": "brimline store get 4bcf"}, "log", 20_000, judge.OURS),
-        ("TodoWrite", {}, "log", 20_000, judge.OTHER_TOOL),
-        ("Bash", {"command": "docker logs never"}, "log", 20_000, judge.NEVER),
-        ("Read", {"file_path": "/p/a.py"}, "source", 20_000, judge.SMALL),
-        ("Read", {"file_path": "/p/a.py", "limit": 5_000}, "source", 30_000, judge.PAGE),
-        ("Read", {"file_path": "/p/edited.py"}, "source", 30_000, judge.EDITED),
-        ("Read", {"file_path": "/p/go.mod"}, "source", 30_000, judge.CONFIGURATION),
-        ("Bash", {"command": "git status"}, "log", 20_000, judge.BRIEF),
-        ("Bash", {"command": "pytest"}, "failed", 20_000, judge.FAILED),
-        ("Bash", {"command": "pytest always"}, "failed", 20_000, ""),
-        ("Bash", {"command": "docker logs web"}, "log", 20_000, ""),
-    ],
-)
-def test_what_stays_has_a_reason(
-    tool: str, arguments: dict[str, Any], name: str, size: int, reason: str
-) -> None:
-    """One word for each question; none for a preview."""
-    text = TEXTS[name][:size]
-    rules = Rules(never=("* never",), always=("* always",))
-
-    case = judge.Case(tool, arguments, text, len(text.encode()))
-
-    verdict = judge.judge(case, rules, lambda path: path == "/p/edited.py")
-
-    assert verdict.reason == reason
-    assert verdict.is_listed == ("always" in str(arguments))
 
 
 def _by_hook(

@@ -10,7 +10,6 @@ import pytest
 
 from brimline.fast import io
 from brimline.hooks import entry
-from brimline.offload import hook
 from brimline.offload.marks import PINS_WAIT
 from brimline.store import contents, layout, pins, put
 
@@ -214,68 +213,3 @@ def test_a_compaction_finds_all_that_was_named_in_the_store_and_pinned(
     later = result(player, SMALL + "3")
     player.say("brim:pin end")
     assert pinned(player, later) == ["hard"]
-
-
-def test_the_person_is_told_what_will_be_pinned(player: Player) -> None:
-    """Each directive of a prompt in its order, with its level."""
-    notes = player.say("brim:pin next level=hard and then brim:pin start, later brim:pin end")
-
-    assert notes == (
-        "brimline: the next large result will be pinned (hard).",
-        "brimline: large results are pinned (soft) once you write brim:pin end.",
-        "brimline: pinned 0 large results of the range.",
-    )
-    assert PINS_WAIT in player.turn("Stop").state.names
-
-
-@pytest.mark.parametrize(("size", "is_large"), [(4_999, False), (5_000, True)])
-def test_a_result_is_large_enough_to_be_pinned_from_five_thousand_bytes_on(
-    player: Player, session: SessionBuilder, size: int, *, is_large: bool
-) -> None:
-    """In bytes: a letter may take two."""
-    text = "ö" + LOG[: size - 2]
-    session.tool_result("t1", text)
-
-    (told,) = player.say("brim:pin last")
-
-    assert ("pinned sha256:" in told) is is_large
-    found = [
-        contents.read_sidecar(player.home_dir, blob.key)
-        for blob in contents.list_blobs(player.home_dir)
-    ]
-    assert [one["session"] for one in found] == (["s1"] if is_large else [])
-
-
-@pytest.mark.parametrize("first", ["t1", "t2"])
-def test_of_two_large_results_the_later_one_is_the_last(
-    player: Player, session: SessionBuilder, first: str
-) -> None:
-    """By where it stands, whatever its name."""
-    session.tool_result(first, SMALL + "\nfirst")
-    session.tool_result("t9", SMALL)
-
-    player.say("brim:pin last")
-
-    assert pinned(player, KEY) == ["soft"]
-    assert len(contents.list_blobs(player.home_dir)) == 1
-
-
-def test_without_a_transcript_there_is_nothing_to_pin(player: Player) -> None:
-    """A session that has just begun has none."""
-    player.transcript += ".gone"
-
-    assert player.say("brim:pin last") == ("brimline: there is no large result to pin yet.",)
-
-
-def test_a_range_that_goes_on_keeps_what_it_gathered_before_a_compaction(player: Player) -> None:
-    """It waits on, and is pinned again with its end."""
-    player.say("brim:pin start level=hard reason=why")
-    key = result(player, SMALL)
-
-    hook.pre_compact(player.turn("PreCompact"))
-
-    found = pins.read_pin(player.home_dir, layout.digest_of_key(key))
-    assert found is not None
-    assert (found.level, found.reason) == ("hard", "why")
-    assert PINS_WAIT in player.turn("Stop").state.names
-    assert player.say("brim:pin end") == ("brimline: pinned 1 large results of the range.",)

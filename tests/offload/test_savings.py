@@ -8,7 +8,6 @@ import pytest
 
 from brimline.offload import savings
 from brimline.state.session import SessionState
-from brimline.store import put
 
 from .conftest import LOG, Player
 
@@ -34,35 +33,6 @@ def test_what_was_kept_out_is_counted_from_the_spool(player: Player) -> None:
     kept_out = found.client_shown_characters - found.shown - len(BUILD)
     assert found.kept_out_tokens == round(kept_out / 2.85)
     assert 55_000 < kept_out < 65_000
-
-
-def test_what_the_client_cuts_counts_as_what_it_shows_of_it(player: Player, tmp_path: Path) -> None:
-    """Of a very long output the client shows the beginning; fetching more of it saves nothing."""
-    kept = tmp_path / "kept.txt"
-    kept.write_text(LOG, encoding="utf-8")
-    response = {"persistedOutputPath": str(kept), "persistedOutputSize": len(LOG)}
-    shown = player.bash("cat app.log", LOG[:30_000], response=response)
-    assert shown is not None
-    kept_out = 2_300 - len(shown)
-    assert savings.saved_in_one_session(player.home_dir, "s1").kept_out_tokens == round(
-        kept_out / 2.85
-    )
-    player.bash(f"brimline store get {'sha256:' + put.sha256(LOG.encode())}", LOG[:20_000])
-
-    found = savings.saved_in_one_session(player.home_dir, "s1")
-
-    assert (found.recalls, found.client_shown_characters, found.recalled) == (1, 2_300, 20_000)
-    assert found.kept_out_tokens == round((kept_out - 20_000) / 2.85)
-
-
-def test_what_a_compaction_moved_out_costs_nothing_here_when_it_is_fetched_back(
-    player: Player,
-) -> None:
-    """Only what was replaced on arrival is set against what was fetched of it."""
-    key = put.put(player.home_dir, BUILD.encode(), {"tool": "Bash", "session": "s1"})
-    player.bash(f"brimline store get {key}", BUILD)
-
-    assert savings.saved_in_one_session(player.home_dir, "s1") == savings.Saved()
 
 
 def test_only_what_was_offloaded_or_fetched_counts_whatever_else_names_it(player: Player) -> None:

@@ -36,38 +36,6 @@ def test_an_answer_has_its_text_and_keeps_its_shape_when_replaced(row: dict[str,
     assert found is None or found.data == found.text.encode()
 
 
-@pytest.mark.parametrize(
-    ("tool", "asked"),
-    [
-        ("Bash", {"command": "the subject", "description": "no"}),
-        ("Read", {"file_path": "the subject"}),
-        ("Grep", {"pattern": "the subject", "path": "no"}),
-        ("Glob", {"pattern": "the subject"}),
-        ("WebFetch", {"url": "the subject", "prompt": "no"}),
-        ("WebSearch", {"query": "the subject"}),
-        ("Agent", {"description": "the subject", "prompt": "no"}),
-    ],
-)
-def test_a_result_knows_what_was_run_read_or_asked_for(tool: str, asked: dict[str, str]) -> None:
-    """Whatever the tool calls it."""
-    answers = [row["response"] for row in GOLDEN if row["tool"] == tool and row["text"]]
-
-    found = [parse_answer(tool, asked, response) for response in answers]
-
-    assert "the subject" in {one.subject for one in found if one}
-    assert tool == "Read" or {one.subject for one in found if one} == {"the subject"}
-
-
-@pytest.mark.parametrize(("length", "stays"), [(1_000, True), (1_001, False)])
-def test_a_long_error_stream_is_part_of_the_output(length: int, *, stays: bool) -> None:
-    """A short one is mostly a note of the client's, and stays where it is."""
-    found = parse_answer("Bash", {}, BASH | {"stdout": "out", "stderr": "e" * length})
-
-    assert found is not None
-    assert found.text == ("out" if stays else "out\n" + "e" * length)
-    assert found.replaced("NEW")["stderr"] == ("e" * length if stays else "")
-
-
 def test_an_output_on_disk_is_taken_from_there(tmp_path: Path) -> None:
     """The answer holds only its beginning; what is not text is kept, and an error stream."""
     path = tmp_path / "out put.txt"
