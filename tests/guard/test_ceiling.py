@@ -152,33 +152,6 @@ def test_after_a_compaction_advice_is_given_again(preset: str, talk: Talk) -> No
     assert talk.load(140_000).note
 
 
-@pytest.mark.parametrize("preset", ["default", "adr11"])
-def test_a_rising_band_breaks_through_the_bucket(preset: str, talk: Talk) -> None:
-    """At exactly 1.25 and 1.5 times the ceiling the advice is news within its bucket."""
-    talk.use(guard__preset=preset, guard__ceiling_percent=41)
-    words = {
-        "default": ("] Over", "] Well over", "] Far over"),
-        "adr11": ("Consider /brim", "Run /brim:checkpoint now", "before anything else"),
-    }[preset]
-    climb = {
-        81_999: -1,
-        82_000: 0,
-        84_000: -1,
-        101_000: 0,
-        102_499: -1,
-        102_500: 1,
-        102_501: -1,
-        121_000: 1,
-        122_999: -1,
-        123_000: 2,
-        123_001: -1,
-    }
-
-    for tokens, band in climb.items():
-        note = talk.load(tokens).note
-        assert [text in note for text in words] == [at == band for at in range(3)]
-
-
 @pytest.mark.row("S0-27")
 @pytest.mark.parametrize("model", ["claude-sonnet-4-5", "claude-opus-5", "my-own-model", ""])
 def test_an_assumed_window_never_refuses(model: str, talk: Talk) -> None:
@@ -332,16 +305,6 @@ def test_of_parallel_processes_one_advises_or_all_refuse(
     assert len(talk.audit()) == refused
 
 
-@pytest.mark.parametrize("preset", ["haios-80", "ccm-70-80-90", "guard-30-15-7-3", "off"])
-def test_presets_without_a_ceiling_say_nothing_about_loads(preset: str, talk: Talk) -> None:
-    """Only the default and adr11 have one; `off` is stronger than any posture."""
-    talk.use(guard__preset=preset, guard__gate_tools=ALL)
-    assert [talk.load(150_000, tool) for tool in LOADS] == [SILENT] * 3
-    talk.use(guard__preset="off", guard__ceiling="strict", context_window=200_000)
-
-    assert [talk.load(FULL, tool) for tool in LOADS] == [SILENT] * 3
-
-
 # Preset adr11: variables of its source and settings, the session, and what becomes of a load.
 CASES = json.loads((Path(__file__).parent / "golden" / "adr11.json").read_text(encoding="utf-8"))
 
@@ -378,19 +341,6 @@ def test_a_malformed_number_leaves_the_default(name: str, value: str, talk: Talk
 
     assert talk.load(79_999) == SILENT
     assert "ceiling of 80000 tokens" in talk.load(80_000).note
-
-
-def test_a_setting_of_ours_moves_adr11_and_its_variables_move_no_other_preset(talk: Talk) -> None:
-    """A preset fills in what the user did not set; its own variable still wins."""
-    talk.use(guard__preset="adr11", guard__ceiling_percent=60)
-    assert talk.load(100_000) == SILENT
-    talk.patch.setenv(PREFIX + "CEILING_PCT", "30")
-    assert "ceiling of 60000 tokens" in talk.load().note
-    talk.use(guard__preset="default")
-    assert talk.load(100_000) == SILENT
-    talk.use(guard__preset="adr11")
-    talk.session.model = "some-model"
-    assert "window default)" in talk.load(120_000).note
 
 
 def test_a_refusal_names_two_of_the_skills_that_always_pass(talk: Talk) -> None:

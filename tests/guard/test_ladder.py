@@ -109,21 +109,6 @@ def test_a_tier_speaks_once_until_it_was_left(
     assert len(talk.audit()) == len(set(heard) - {"-"}) + heard.count("123-2")
 
 
-@pytest.mark.parametrize(("model", "is_told"), [("opus-5-5", True), ("opus-4-6", False)])
-def test_the_tiers_that_ask_for_notes_say_that_thinking_will_not_survive(
-    talk: Talk, model: str, is_told: bool
-) -> None:
-    """From the second on, where a model says in thinking what others say as text."""
-    talk.session.model = f"claude-{model}"
-    talk.use(context_window=200_000, guard__velocity_points=0)
-
-    notes = [talk.after_tool(tokens).note for tokens in CLIMB]
-
-    assert all(notes)
-    has_word = ["Thinking will not survive" in note for note in notes]
-    assert has_word == [False, is_told, is_told, is_told]
-
-
 @pytest.mark.row("S4-19")
 def test_the_last_tier_reminds_once_per_request(talk: Talk) -> None:
     """Of the parallel calls of one request one is answered; the next request is told again."""
@@ -291,15 +276,6 @@ def test_a_tier_is_a_line_for_the_mod_to_show(talk: Talk) -> None:
     )
 
 
-def test_what_a_person_is_told_at_the_end_of_a_turn_is_not_told_twice(talk: Talk) -> None:
-    """The client shows it as it is."""
-    talk.use(guard__preset="ccm-70-80-90")
-    assert talk.at_stop(69 * POINT).kind == "silent"
-    talk.kept("mod-alive").write_text("{}")
-    assert talk.at_stop(71 * POINT).kind == "told"
-    assert not talk.kept("mod-notice").exists()
-
-
 @pytest.mark.row("S3-34", "S3-12")
 @pytest.mark.parametrize("speak", ["after_tool", "at_stop"])
 def test_preset_ccm_speaks_once_per_threshold_and_climb(speak: str, talk: Talk) -> None:
@@ -380,14 +356,3 @@ def test_the_unmeasured_is_not_warned_of(content: bytes | None, preset: str, tal
     for path in paths_of_any_kind:
         payload = event("UserPromptSubmit", talk.session, prompt="x", transcript_path=path)
         assert talk.send(payload) == Answer()
-
-
-@pytest.mark.parametrize("preset", ["default", "ccm-70-80-90"])
-def test_a_session_whose_fill_is_unknown_again_is_not_warned(preset: str, talk: Talk) -> None:
-    """Though a tier has spoken before; the client has compacted, and no hook has heard of it."""
-    talk.use(guard__preset=preset)
-    assert talk.after_tool(160_000).note
-    talk.session.compact(160_000)
-
-    assert talk.after_tool() == SILENT
-    assert talk.at_prompt() == SILENT

@@ -8,18 +8,20 @@ import os
 import subprocess
 import sys
 import time
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.hooks.processes import environment
 
 from brimline.decision import NOTE_BUDGET_CHARACTERS, Decision, merge_decisions
 from brimline.guard import prompts
-from brimline.state.session import SPOOL, SessionState
+from brimline.state.session import SessionState
 from brimline.testing import event, statusline_event
 
 from .dialogue import SILENT, Talk
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 RULES = "Match effort to request complexity. No preambles."
 NOW = 1_800_000_000.0
@@ -304,35 +306,3 @@ def _told(talk: Talk, resets_in_s: float = 7_200, **percents: float) -> str:
     limits = {name: {"used_percentage": p, "resets_at": at} for name, p in percents.items()}
     talk.show_window(200_000, limits)
     return talk.at_prompt().note
-
-
-@pytest.mark.parametrize(("at", "is_told"), [(0, True), (65_535, True), (65_536, False)])
-def test_of_a_reminder_64_kilobytes_are_looked_at(
-    at: int, is_told: bool, talk: Talk, rules: Path
-) -> None:
-    """A change behind them is none."""
-    rules.write_bytes(b"x" * 65_600)
-    talk.at_start()
-    assert talk.at_prompt() == SILENT
-
-    rules.write_bytes(b"x" * at + b"y" + b"x" * (65_599 - at))
-
-    assert bool(talk.at_prompt().note) is is_told
-
-
-@pytest.mark.parametrize(("seconds", "is_named"), [(-1, False), (0, True), (1, True)])
-def test_a_plan_counts_from_the_moment_the_session_began(
-    seconds: int, is_named: bool, talk: Talk, rules: Path, world: Path
-) -> None:
-    """To the second."""
-    state = SessionState(talk.home_dir, talk.session.session_id)
-    state.spool_event("SessionStart", {})
-    spool = Path(state.folder, SPOOL)
-    spool.write_text(json.dumps(json.loads(spool.read_text()) | {"at": NOW}) + "\n")
-    plan = world / "home" / ".claude" / "plans" / "a.md"
-    plan.parent.mkdir(parents=True)
-    plan.write_text("plan")
-    os.utime(plan, (NOW + seconds, NOW + seconds))
-
-    assert talk.at_start().note.endswith(f"Active plan: {plan}") is is_named
-    assert rules.exists()
