@@ -221,7 +221,7 @@ def _replay(
     by_time = {one.at: one for one in asked}
     place = 0
     while tally.kills < count and place < len(asked):
-        process = gateway.start(service.home, service.url, "--test-clock")
+        process = gateway.start(service.home, service.url)
         if service.arrived:
             last = service.arrived[-1]
             seen = len(service.arrived)

@@ -26,7 +26,6 @@ from brimline.gauge import window
 
 _POLICIES: dict[str, dict[str, Any]] = {
     "L1 alone": {"layers": layers_chosen_by_number({1})},
-    "layers, edit at once": {"waiting_weight": float("inf")},
     "layers, thinking bound": {"is_bound": True},
     "layers, as shipped": {},
 }
@@ -44,7 +43,7 @@ class _Layers:
         self._settings = settings
         self._state = compactor.State()
 
-    def edit(self, body: Any, now: float) -> Any:
+    def edit(self, body: Any) -> Any:
         model = models.lookup_model(body["model"])
         tokens = self._state.prompt_tokens
         nothing = Policy({"context_window": None}, {}, [])
@@ -53,10 +52,10 @@ class _Layers:
         )
         brim = size.tokens - model.reserve_tokens
         settings = dataclasses.replace(self._settings, brim_tokens=brim)
-        return compactor.compact(body, self._state, settings, now=now).body
+        return compactor.compact(body, self._state, settings).body
 
-    def observe(self, body: Any, usage: dict[str, Any]) -> None:
-        compactor.note_lifetime_and_occupancy(self._state, body, usage)
+    def observe(self, _body: Any, usage: dict[str, Any]) -> None:
+        compactor.note_occupancy(self._state, usage)
 
 
 class _Service:
@@ -67,7 +66,7 @@ class _Service:
         self._cleared: set[str] = set()
         self._prompt_tokens = 0
 
-    def edit(self, body: Any, _now: float) -> Any:
+    def edit(self, body: Any) -> Any:
         found = [block for block in blocks.read_blocks(body) or () if block.kind == blocks.RESULT]
         due = [block for block in found[:-_KEPT_RESULTS] if block.id not in self._cleared]
         saved = sum(block.tokens for block in due)
@@ -141,9 +140,9 @@ class _Upstream:
             def __init__(self, *_: object, **__: object) -> None:
                 self._answer = _Answer(None)
 
-            def request(self, _method: str, _path: str, data: bytes, headers: Any) -> None:
+            def request(self, _method: str, _path: str, data: bytes, _headers: Any) -> None:
                 body = json.loads(data)
-                arrived = policy.edit(body, float(headers["x-replay-time"]))
+                arrived = policy.edit(body)
                 upstream.raw = data if arrived is body else b""
                 upstream.sent.append(arrived)
                 upstream.prefixes.append((_digests(body), _digests(arrived)))

@@ -582,35 +582,6 @@ def test_what_is_left_alone_is_estimated_too(block: dict[str, Any], tokens: int)
     assert read.tokens == pytest.approx(tokens)
 
 
-HOUR = {"type": "ephemeral", "ttl": "1h"}
-
-
-@pytest.mark.parametrize(
-    ("markers", "usage", "lifetime_s"),
-    [
-        ([], None, None),
-        ([], {}, None),
-        ([{"type": "ephemeral"}], None, 300),
-        ([HOUR], None, 3_600),
-        ([HOUR, {"type": "ephemeral"}], None, 300),
-        ([{"type": "ephemeral"}, HOUR], None, 3_600),
-        (["1h"], None, 300),
-        ([HOUR], {"cache_creation": None}, 3_600),
-        ([HOUR], {"cache_creation": {"ephemeral_5m_input_tokens": 0}}, 3_600),
-        ([HOUR], {"cache_creation": {"ephemeral_5m_input_tokens": 1}}, 300),
-        ([], {"cache_creation": {"ephemeral_1h_input_tokens": 1}}, 3_600),
-    ],
-)
-def test_a_cache_lives_as_long_as_was_written_or_else_as_the_last_marker_asks(
-    markers: list[Any], usage: dict[str, Any] | None, lifetime_s: int | None
-) -> None:
-    """Unknown where nothing is said of it."""
-    said = [text("x", cache_control=marker) for marker in markers]
-    body = {"messages": [{"role": "user", "content": said}]}
-
-    assert blocks.cache_lifetime_s(body, usage) == lifetime_s
-
-
 def test_other_fields_are_put_over_those_of_a_block_and_the_rest_is_shared() -> None:
     """The request itself stays as it was."""
     body = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -23,9 +22,16 @@ REFERENCE = stub.build_reference_head(stub.Stub(stand_ins.store_key_of_text("x")
 LOG = "\n".join(f"2026-01-08 12:00:{n % 60:02d} request {n} served" for n in range(400))
 
 
-def played(talk: Talk, state: State, *, now: float = 0.0, **fields: Any) -> compactor.Outcome:
-    """The next request of a conversation, a second after the one before."""
-    return compactor.compact(talk.body(**fields), state, Settings(), now=now)
+def played(talk: Talk, state: State) -> Outcome:
+    """The next request of a conversation, far from the brim."""
+    return compactor.compact(talk.body(), state, Settings())
+
+
+def pressed(body: Any, state: State | None = None) -> Outcome:
+    """A request at the brim, where whatever is freed is worth it."""
+    state = state or State(sent=[])
+    state.prompt_tokens = 1_000_000
+    return compactor.compact(body, state, Settings(worth_ratio=0.0))
 
 
 @pytest.mark.row("S2-10", "S2-27", "S2-28", "S2-34")
@@ -44,51 +50,6 @@ def test_bulk_is_a_preview_from_its_first_request_on() -> None:
     assert [block.text for block in outcome.originals.values()] == [LOG]
 
 
-@pytest.mark.parametrize("is_error", [True, False])
-def test_what_failed_is_content(is_error: bool) -> None:
-    """Whole at first as far as anybody reads it; a few requests later by the rules for bulk."""
-    talk, state = Talk(), State()
-    for text in (LOG, LOG * 2):
-        talk.step("Bash", {"command": "make check"}, f"Exit code 2\n{text}")
-        talk.messages[-1]["content"][0]["is_error"] = is_error
-        at_first = played(talk, state).body["messages"]
-    for _ in range(8):
-        talk.idle(1)
-        later = played(talk, state).body["messages"]
-
-    assert LOG in at_first[2]["content"][0]["content"]
-    for shown in (at_first[4], later[2], later[4]):
-        (result,) = shown["content"]
-        assert result["content"].startswith("[brimline stored ")
-        assert result["is_error"] is is_error
-
-
-def test_content_passes_at_arrival() -> None:
-    """The model asked for this file a moment ago."""
-    talk, state = Talk(), State()
-    talk.read("/w/parser.py", 20_000)
-    body = talk.body()
-
-    outcome = compactor.compact(body, state, Settings(), now=0.0)
-
-    assert outcome.body is body
-    assert not outcome.is_changed
-
-
-def test_the_echo_of_an_edited_file_is_a_preview_when_it_was_read() -> None:
-    """An edit's result shows the file again, as some clients do: whole at first, bulk later."""
-    talk, state = Talk(), State()
-    echo = f"The file /w/core.py has been updated.\n{source(12_000)}"
-    talk.step("Write", {"file_path": "/w/core.py", "content": "x"}, echo)
-    at_first = played(talk, state).body["messages"][2]["content"][0]["content"]
-    talk.idle(5)
-
-    later = played(talk, state, now=1_000.0).body["messages"][2]["content"][0]["content"]
-
-    assert at_first == echo
-    assert later.startswith("[brimline stored ")
-
-
 def test_the_same_call_again_passes() -> None:
     """A way out that needs no permission."""
     talk, state = Talk(), State()
@@ -96,7 +57,7 @@ def test_the_same_call_again_passes() -> None:
     played(talk, state)
     talk.step("Bash", {"command": "journalctl -u web"}, LOG)
 
-    outcome = played(talk, state, now=1.0)
+    outcome = played(talk, state)
 
     assert outcome.body["messages"][4]["content"][0]["content"] == LOG
     assert outcome.body["messages"][2]["content"][0]["content"] != LOG
@@ -118,7 +79,7 @@ def test_what_the_user_or_the_model_wants_to_see_passes(
     talk = Talk()
     talk.step(tool, arguments, text)
 
-    outcome = compactor.compact(talk.body(), State(), Settings(rules=Rules(never=never)), now=0.0)
+    outcome = compactor.compact(talk.body(), State(), Settings(rules=Rules(never=never)))
 
     assert not outcome.is_changed
 
@@ -148,17 +109,15 @@ def source(size: int = 6_000) -> str:
 def test_a_file_that_the_client_attached_goes_cold_as_one_that_was_read() -> None:
     """Until an action names it; one that is being edited is never a preview."""
     state, talk = State(), Talk()
-    talk.messages[0]["content"] += [*attached(source()), *attached(source(20_000), "/w/own.py")]
+    talk.messages[0]["content"] += [*attached(source()), *attached(source(12_000), "/w/own.py")]
     talk.step("Edit", {"file_path": "/w/own.py", "old_string": "a", "new_string": "b"}, "ok")
-    talk.idle(9)
-    played(talk, state)
-    early = played(talk, state, now=1_000.0).body["messages"][0]["content"]
-    talk.idle(14)
+    early = played(talk, state).body["messages"][0]["content"]
+    talk.idle(4)
     talk.step("Bash", {"command": "wc -l /w/own.py"}, "600")
 
-    late = played(talk, state, now=2_000.0).body["messages"][0]["content"]
+    late = pressed(talk.body(), state).body["messages"][0]["content"]
 
-    assert [len(one["text"]) for one in early[2::2]] == [6_070, 20_070]
+    assert [len(one["text"]) for one in early[2::2]] == [6_070, 12_070]
     assert "[brimline: 6,070 characters, recall sha256:" in late[2]["text"]
     assert late[4] == early[4]
 
@@ -172,7 +131,7 @@ def test_words_of_the_user_behind_a_reminder_stay() -> None:
         talk.messages[0]["content"].append({"type": "text", "text": text})
     talk.idle(30)
 
-    outcome = compactor.compact(talk.body(), State(at=0.0, sent=[]), Settings(), now=1e6)
+    outcome = pressed(talk.body())
 
     assert outcome.body["messages"][0] == talk.messages[0]
 
@@ -183,7 +142,7 @@ def test_the_same_words_in_another_history_are_another_block(prompt: str) -> Non
     state, talk = State(), Talk()
     talk.messages[0]["content"] += attached(source())
     talk.idle(25)
-    kept = compactor.compact(talk.body(), State(at=0.0, sent=[]), Settings(), now=1e6).fresh
+    kept = pressed(talk.body()).fresh
     again = Talk(prompt)
     again.messages[0]["content"] += attached(source())
 
@@ -225,10 +184,7 @@ def test_answers_may_be_appended_as_the_sdk_gives_them() -> None:
         ]
     }
 
-    sent, same = (
-        compactor.compact(body, State(at=0.0, sent=[]), Settings(), now=1e6)
-        for body in (objects, plain)
-    )
+    sent, same = map(pressed, (objects, plain))
 
     assert sent.report == same.report
     assert sent.is_changed
@@ -236,31 +192,31 @@ def test_answers_may_be_appended_as_the_sdk_gives_them() -> None:
     assert isinstance(sent.body["messages"][-2]["content"][0], Said)
 
 
-def cooled(state: State, steps: int = 25, **every: Any) -> tuple[Talk, list[compactor.Outcome]]:
+def cooled(state: State, steps: int = 5) -> tuple[Talk, list[Outcome]]:
     """Three files are read and never mentioned again; every request is played."""
     talk, outcomes = Talk(), []
     for name in ("alpha", "beta", "gamma"):
         talk.read(f"/w/{name}.py")
-        outcomes.append(played(talk, state, **every))
+        outcomes.append(played(talk, state))
     for _ in range(steps):
         talk.idle(1)
-        outcomes.append(played(talk, state, **every))
+        outcomes.append(played(talk, state))
     return talk, outcomes
 
 
 @pytest.mark.row("S2-11", "S2-14", "S2-29", "S2-33")
-def test_what_nothing_refers_to_becomes_a_line_once_the_cache_has_expired() -> None:
-    """Layers 2 and 5: free, so all that waits is done."""
+def test_what_nothing_refers_to_becomes_a_line_near_the_brim() -> None:
+    """Layers 2 and 5, all that is cold at once; before that nothing that was sent changes."""
     state = State()
-    talk, outcomes = cooled(state, 17)
+    talk, outcomes = cooled(state)
     assert not any(outcome.is_changed for outcome in outcomes)
     talk.idle(1)
 
-    outcome = played(talk, state, now=1_000.0)
+    outcome = pressed(talk.body(), state)
 
     line = outcome.body["messages"][2]["content"][0]["content"]
     assert line.startswith("[brimline: Read /w/alpha.py: ")
-    assert outcome.report.reason == "expired"
+    assert outcome.report.reason == "brim"
     assert "Looked into module number alpha." in outcome.body["messages"][1]["content"][0]["text"]
     assert {one.layer for one in outcome.report.layers if one.outcome == "applied"} == {2, 5}
 
@@ -269,11 +225,11 @@ def test_what_nothing_refers_to_becomes_a_line_once_the_cache_has_expired() -> N
 def test_the_cheapest_layer_takes_a_block_and_what_is_recent_stays() -> None:
     """New bulk is a preview and old reads are lines; the report has every layer in its order."""
     state = State()
-    talk, _ = cooled(state, 17)
+    talk, _ = cooled(state)
     talk.step("Bash", {"command": "journalctl -u web"}, LOG)
     talk.read("/w/delta.py")
 
-    outcome = played(talk, state, now=1_000.0)
+    outcome = pressed(talk.body(), state)
 
     texts = [block["content"] for _, block in flat(outcome.body) if block["type"] == "tool_result"]
     assert [text.partition(" ")[0] for text in texts[:2]] == ["[brimline:"] * 2
@@ -285,22 +241,10 @@ def test_the_cheapest_layer_takes_a_block_and_what_is_recent_stays() -> None:
     assert all(one.saved_tokens > 0 for one in outcome.report.layers if one.outcome == "applied")
 
 
-def test_a_warm_prefix_is_left_alone_until_waiting_has_cost_as_much_as_the_break() -> None:
-    """Ski rental: with little behind it a change pays soon, and then once."""
-    state = State()
-    _, outcomes = cooled(state, 60)
-
-    broke = [n for n, outcome in enumerate(outcomes) if outcome.report.rewritten_tokens]
-    assert len(broke) == 1
-    assert outcomes[broke[0]].report.reason == "due"
-    assert broke[0] > 20
-    assert not any(outcome.is_changed for outcome in outcomes[: broke[0]])
-
-
 @pytest.mark.row("S2-15")
 def test_nearly_every_request_leaves_what_was_sent_before_as_it_was() -> None:
     """Files are read, changed and left behind: 19 of 20 requests take the fast way."""
-    state, talk = State(), Talk()
+    state, talk, near = State(), Talk(), Settings(brim_tokens=60_000)
     before: list[Any] = []
     changed = 0
     for number in range(150):
@@ -313,7 +257,9 @@ def test_nearly_every_request_leaves_what_was_sent_before_as_it_was() -> None:
             talk.step("Bash", {"command": f"journalctl -u web{number}"}, LOG)
         else:
             talk.idle(1)
-        sent = flat(played(talk, state, now=20.0 * number).body)
+        outcome = compactor.compact(talk.body(), state, near)
+        compactor.note_occupancy(state, {"input_tokens": round(outcome.report.sent_tokens)})
+        sent = flat(outcome.body)
         changed += sent[: len(before)] != before
         before = sent
 
@@ -325,14 +271,11 @@ def test_what_is_still_referred_to_stays() -> None:
     state, talk = State(), Talk()
     talk.read("/w/alpha.py")
     talk.read("/w/beta.py")
-    for n in range(30):
-        talk.idle(1)
-        if n % 10 == 0:
-            talk.step("Bash", {"command": "wc -l /w/alpha.py"}, "600")
     played(talk, state)
-    talk.idle(1)
+    talk.idle(3)
+    talk.step("Bash", {"command": "wc -l /w/alpha.py"}, "600")
 
-    outcome = played(talk, state, now=1_000.0)
+    outcome = pressed(talk.body(), state)
 
     results = [
         block["content"] for _, block in flat(outcome.body) if block["type"] == "tool_result"
@@ -345,11 +288,11 @@ def test_near_the_brim_an_edit_does_not_wait() -> None:
     """A compaction would cost more than any break."""
     state = State()
     talk, _ = cooled(state, 12)
-    compactor.note_lifetime_and_occupancy(state, {}, {"input_tokens": 9_000})
+    compactor.note_occupancy(state, {"input_tokens": 9_000})
     talk.idle(1)
 
     body = talk.body()
-    outcome = compactor.compact(body, state, Settings(brim_tokens=10_000), now=0.0)
+    outcome = compactor.compact(body, state, Settings(brim_tokens=10_000))
 
     assert outcome.report.reason == "brim"
     assert outcome.report.rewritten_tokens > 0
@@ -358,10 +301,9 @@ def test_near_the_brim_an_edit_does_not_wait() -> None:
 def test_a_break_is_marked_for_the_cache_with_at_most_four_markers() -> None:
     """Without a marker near the change the service would find none of the conversation."""
     state = State()
-    _, outcomes = cooled(state, 60)
-    body = next(one.body for one in outcomes if one.report.rewritten_tokens)
+    talk, _ = cooled(state)
 
-    text = json.dumps(body)
+    text = json.dumps(pressed(talk.body(), state).body)
     assert text.count('"cache_control"') == 3
 
 
@@ -410,14 +352,13 @@ def test_a_compaction_request_gets_what_stands_in_already_and_nothing_new() -> N
     """Left alone it would carry all originals; changed anew it would share no prefix."""
     state = State()
     talk, _ = cooled(state)
-    talk.idle(1)
-    before = flat(played(talk, state, now=1_000.0).body)
+    before = flat(pressed(talk.body(), state).body)
     talk.read("/w/delta.py")
     talk.step("Bash", {"command": "journalctl"}, LOG)
     body = talk.body()
     body["messages"].append({"role": "user", "content": [{"type": "text", "text": SUMMARY}]})
 
-    outcome = compactor.compact(body, state, Settings(), now=9_000.0)
+    outcome = pressed(body, state)
 
     assert outcome.report.kind == "compaction"
     assert flat(outcome.body)[: len(before)] == before
@@ -430,7 +371,7 @@ def test_a_fork_and_a_restart_get_the_same_bytes() -> None:
     kept: dict[str, stand_ins.StandIn] = {}
     state, talk = State(), Talk()
     talk.step("Bash", {"command": "journalctl -u web"}, LOG)
-    first = compactor.compact(talk.body(), state, Settings(), now=0.0)
+    first = compactor.compact(talk.body(), state, Settings())
     kept.update(first.fresh)
     talk.idle(1)
 
@@ -438,7 +379,6 @@ def test_a_fork_and_a_restart_get_the_same_bytes() -> None:
         talk.body(),
         State(),
         Settings(),
-        now=1.0,
         lookup=lambda names: {name: kept[name] for name in names if name in kept},
     )
 
@@ -453,7 +393,7 @@ def test_a_block_of_another_content_is_another_block() -> None:
     again = Talk()
     again.step("Bash", {"command": "journalctl -u web"}, "nothing to show")
 
-    outcome = compactor.compact(again.body(), state, Settings(), now=1.0)
+    outcome = compactor.compact(again.body(), state, Settings())
 
     assert not outcome.is_changed
 
@@ -465,7 +405,7 @@ def test_helpers_are_left_alone(fields: dict[str, Any]) -> None:
     talk.step("Bash", {"command": "journalctl -u web"}, LOG)
     body = talk.body(**fields)
 
-    assert compactor.compact(body, State(), Settings(), now=0.0).body is body
+    assert compactor.compact(body, State(), Settings()).body is body
 
 
 @pytest.mark.row("S2-13", "S2-16", "S2-17")
@@ -475,7 +415,7 @@ def test_a_refused_request_is_shortened_once_and_then_the_breaker_is_open() -> N
     for n in range(12):
         talk.read(f"/w/file{n}.py", 9_000)
     body = talk.body()
-    compactor.compact(body, state, Settings(), now=0.0)
+    compactor.compact(body, state, Settings())
     told = "prompt is too long: 40000 tokens > 20000 maximum"
 
     harder = compactor.compact_harder(body, state, Settings(), told)
@@ -487,7 +427,7 @@ def test_a_refused_request_is_shortened_once_and_then_the_breaker_is_open() -> N
     assert compactor.compact_harder(body, state, Settings(), told) is None
     small = Talk()
     small.read("/w/one.py")
-    compactor.compact(small.body(), state, Settings(), now=1.0)
+    compactor.compact(small.body(), state, Settings())
     assert state.refused_tokens is None
 
 
@@ -538,9 +478,9 @@ def test_any_input_keeps_its_shape(body: dict[str, Any], is_refused: bool, is_bo
 
     But for bound thinking behind an edit, which is left out.
     """
-    original, state = copy.deepcopy(body), State(at=0.0, sent=[])
-    rules = Settings(tuple(replace(layer, hot_requests=1) for layer in LAYERS), is_bound=is_bound)
-    outcome = compactor.compact(body, state, rules, now=1e9)
+    original, state = copy.deepcopy(body), State(sent=[], prompt_tokens=1_000_000)
+    rules = Settings(is_bound=is_bound, hot_requests=1, worth_ratio=0.0)
+    outcome = compactor.compact(body, state, rules)
     if is_refused:
         told = "prompt is too long: 9 tokens > 1 maximum"
         outcome = compactor.compact_harder(body, state, rules, told) or outcome
@@ -583,63 +523,31 @@ def _keeps(one: Any, other: dict[str, Any], role: str) -> None:
 def test_what_is_no_request_comes_back_as_it_is(body: Any) -> None:
     """Whatever a client may send."""
     for one in (body, {"tools": [1], "messages": body}, {"tools": body, "messages": []}):
-        assert compactor.compact(one, State(), Settings(), now=0.0).body is one
-
-
-def test_the_lifetime_of_a_cache_is_told_by_usage_or_markers() -> None:
-    """Five minutes or an hour; the service's own word is stronger."""
-    hour = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
-    body = {"system": [hour], "messages": []}
-
-    assert blocks.cache_lifetime_s(body) == 3_600
-    usage = {"cache_creation": {"ephemeral_5m_input_tokens": 9, "ephemeral_1h_input_tokens": 0}}
-    assert blocks.cache_lifetime_s(body, usage) == 300
-    assert blocks.cache_lifetime_s({"messages": []}) is None
-
-
-@pytest.mark.parametrize(
-    ("lifetime_s", "later_s", "is_expired"),
-    [(300, 300, False), (300, 301, True), (3_600, 3_600, False), (3_600, 3_601, True)],
-)
-def test_a_cache_is_warm_to_the_last_second_of_its_lifetime(
-    lifetime_s: int, later_s: int, is_expired: bool
-) -> None:
-    """Of the lifetime that the service told with its answer."""
-    state = State()
-    talk, _ = cooled(state, 17)
-    written = {f"ephemeral_{'1h' if lifetime_s > 300 else '5m'}_input_tokens": 9}
-    compactor.note_lifetime_and_occupancy(state, talk.body(), {"cache_creation": written})
-    talk.idle(1)
-
-    outcome = played(talk, state, now=float(later_s))
-
-    assert (outcome.report.reason == "expired") is is_expired
-    assert outcome.is_changed is is_expired
+        assert compactor.compact(one, State(), Settings()).body is one
 
 
 def test_an_answer_without_figures_leaves_what_was_known() -> None:
-    """Of the size and of the cache's lifetime."""
+    """Of the size."""
     state = State()
-    hour = {"input_tokens": 5, "cache_creation": {"ephemeral_1h_input_tokens": 9}}
-    compactor.note_lifetime_and_occupancy(state, {}, hour)
+    compactor.note_occupancy(state, {"input_tokens": 5})
 
-    compactor.note_lifetime_and_occupancy(state, {}, {})
+    compactor.note_occupancy(state, {})
 
-    assert (state.prompt_tokens, state.lifetime_s) == (5, 3_600)
+    assert state.prompt_tokens == 5
 
 
 @pytest.mark.parametrize(
     ("used", "brim", "reason"),
-    [(8_379, 10_000, ""), (8_380, 10_000, "brim"), (8_380, None, "")],
+    [(8_999, 10_000, ""), (9_000, 10_000, "brim"), (9_000, None, "")],
     ids=["not yet", "near", "somebody else's"],
 )
 def test_the_brim_is_near_from_its_share_on(used: int, brim: int | None, reason: str) -> None:
     """As the service counted, with what has come since."""
     state = State()
     talk, _ = cooled(state, 12)
-    compactor.note_lifetime_and_occupancy(state, {}, {"input_tokens": used})
+    compactor.note_occupancy(state, {"input_tokens": used})
 
-    outcome = compactor.compact(talk.body(), state, Settings(brim_tokens=brim), now=0.0)
+    outcome = compactor.compact(talk.body(), state, Settings(brim_tokens=brim))
 
     assert outcome.report.reason == reason
 
@@ -650,10 +558,10 @@ def test_near_the_brim_what_has_come_since_counts_in_the_models_own_tokens() -> 
     for factor in (1.0, 1.5):
         state = State()
         talk, _ = cooled(state, 12)
-        compactor.note_lifetime_and_occupancy(state, {}, {"input_tokens": 8_000})
+        compactor.note_occupancy(state, {"input_tokens": 8_620})
         talk.step("Bash", {"command": "ls"}, "x" * 800)
         hard = Settings(brim_tokens=10_000, token_factor=factor)
-        reasons.append(compactor.compact(talk.body(), state, hard, now=0.0).report.reason)
+        reasons.append(compactor.compact(talk.body(), state, hard).report.reason)
 
     assert reasons == ["", "brim"]
 
@@ -664,9 +572,9 @@ def test_near_the_brim_an_edit_that_frees_little_waits() -> None:
     for share in (0.0, 1.0):
         state = State()
         talk, _ = cooled(state, 12)
-        compactor.note_lifetime_and_occupancy(state, {}, {"input_tokens": 9_000})
+        compactor.note_occupancy(state, {"input_tokens": 9_000})
         hard = Settings(brim_tokens=10_000, worth_ratio=share)
-        saved.append(compactor.compact(talk.body(), state, hard, now=0.0).is_changed)
+        saved.append(compactor.compact(talk.body(), state, hard).is_changed)
 
     assert saved == [True, False]
 
@@ -678,7 +586,7 @@ def refused_files(message: str) -> tuple[compactor.Outcome, State, Any]:
         talk.read(f"/w/file{number}.py", 9_000)
         talk.idle(2)
     body = talk.body()
-    compactor.compact(body, state, Settings(brim_tokens=None), now=0.0)
+    compactor.compact(body, state, Settings(brim_tokens=None))
     outcome = compactor.compact_harder(body, state, Settings(), message)
     assert outcome
     return outcome, state, body
@@ -718,10 +626,10 @@ def test_the_breaker_closes_when_the_conversation_is_smaller_than_what_was_refus
     """Not when it is as large as that."""
     _, state, body = refused_files("prompt is too long")
     compactor.note_second_refusal(state, body)
-    compactor.compact(body, state, Settings(), now=1.0)
+    compactor.compact(body, state, Settings())
     as_large = state.refused_tokens
     shorter = {**body, "messages": body["messages"][:-2]}
-    compactor.compact(shorter, state, Settings(), now=2.0)
+    compactor.compact(shorter, state, Settings())
 
     assert as_large
     assert state.refused_tokens is None
@@ -736,7 +644,7 @@ def test_what_could_not_be_kept_is_not_sent_again() -> None:
     compactor.undo_fresh_stand_ins(state, outcome)
 
     assert not any(state.standing[name] for name in names)
-    assert not compactor.compact(body, state, Settings(brim_tokens=None), now=0.0).is_changed
+    assert not compactor.compact(body, state, Settings(brim_tokens=None)).is_changed
 
 
 def test_what_was_sent_before_is_the_same_bytes_again() -> None:
@@ -801,14 +709,12 @@ def test_a_conversation_that_parts_from_another_keeps_its_figures_and_no_state_o
     """What the one does later is not the other's."""
     state = State()
     cooled(state, 12)
-    compactor.note_lifetime_and_occupancy(state, {}, {"input_tokens": 9_000})
+    compactor.note_occupancy(state, {"input_tokens": 9_000})
 
     parted = compactor.copy_for_branch(state)
 
     assert parted.standing == {}
     assert (parted.sent, parted.prompt_tokens) == (state.sent, 9_000)
-    assert parted.waited == state.waited
-    assert parted.waited is not state.waited
     assert parted.clock is not state.clock
 
 
@@ -818,24 +724,13 @@ def test_a_preview_that_nothing_refers_to_becomes_a_line_and_stays_one() -> None
     talk.step("Bash", {"command": "journalctl -u web"}, LOG)
     shown = []
     for round_number in range(3):
-        outcome = played(talk, state, now=1_000.0 * round_number)
+        outcome = pressed(talk.body(), state) if round_number else played(talk, state)
         shown.append(outcome.body["messages"][2]["content"][0]["content"])
-        talk.idle(25)
+        talk.idle(5)
 
     assert shown[0].startswith("[brimline stored ")
     assert shown[1].startswith("[brimline: Bash journalctl -u web: ")
     assert shown[2] == shown[1]
-
-
-def test_what_layers_go_by_where_nobody_says_otherwise() -> None:
-    """Shares of the brim, of what is sent and of what a preview is made from."""
-    usual = Settings()
-
-    assert (usual.brim_tokens, usual.near_brim_ratio, usual.worth_ratio) == (167_000, 0.838, 0.06)
-    assert (usual.waiting_weight, usual.token_factor, usual.is_bound) == (2.0, 1.0, False)
-    assert (usual.bound_read_ratio, usual.bound_near_brim_ratio) == (0.8, 0.9)
-    assert (usual.bound_hot_requests, usual.bound_worth_ratio) == (3, 0.2)
-    assert State().lifetime_s == 300
 
 
 BOUND = Settings(is_bound=True, brim_tokens=10_000)
@@ -870,25 +765,21 @@ def thoughtful(steps: int = 3, size: int = 6_000) -> Talk:
 def near_the_brim(talk: Talk, used: int = 9_500, **fields: Any) -> tuple[Outcome, State]:
     """The next request of a conversation that takes so many tokens already."""
     state = State()
-    usual: dict[str, Any] = {"is_bound": True, "brim_tokens": 10_000, "bound_worth_ratio": 0.0}
+    usual: dict[str, Any] = {"is_bound": True, "brim_tokens": 10_000, "worth_ratio": 0.0}
     hard = Settings(**(usual | fields))
-    compactor.compact(talk.body(), state, hard, now=0.0)
-    compactor.note_lifetime_and_occupancy(state, {}, {"input_tokens": used})
-    return compactor.compact(talk.body(), state, hard, now=1.0), state
+    compactor.compact(talk.body(), state, hard)
+    compactor.note_occupancy(state, {"input_tokens": used})
+    return compactor.compact(talk.body(), state, hard), state
 
 
-def test_far_from_the_brim_its_past_stays_even_if_the_cache_has_expired() -> None:
-    """An edit would cost all thinking behind it; another model's past goes for nothing."""
-    talk = thoughtful()
+def test_far_from_the_brim_its_past_stays() -> None:
+    """An edit would cost all thinking behind it."""
+    talk, state = thoughtful(), State()
     talk.idle(25)
     think(talk, "last")
-    changed = []
-    for chosen in (BOUND, Settings(brim_tokens=10_000)):
-        state = State()
-        compactor.compact(talk.body(), state, chosen, now=0.0)
-        changed.append(compactor.compact(talk.body(), state, chosen, now=1e6).report.reason)
+    compactor.compact(talk.body(), state, BOUND)
 
-    assert changed == ["", "expired"]
+    assert not compactor.compact(talk.body(), state, BOUND).is_changed
 
 
 def test_only_what_arrives_behind_all_thinking_is_edited() -> None:
@@ -898,42 +789,20 @@ def test_only_what_arrives_behind_all_thinking_is_edited() -> None:
     talk.step("Bash", {"command": "journalctl -u mail"}, LOG)
     think(talk)
 
-    shown = {
-        is_bound: results_in(
-            compactor.compact(talk.body(), State(sent=[]), Settings(is_bound=is_bound)).body
-        )
-        for is_bound in (True, False)
-    }
+    outcome = compactor.compact(talk.body(), State(sent=[]), BOUND)
 
-    assert shown[True] == ["2026-01-08", "[brimline"]
-    assert shown[False] == ["[brimline", "[brimline"]
+    assert results_in(outcome.body) == ["2026-01-08", "[brimline"]
 
 
-@pytest.mark.parametrize(
-    ("size", "is_bound", "is_previewed"),
-    [(19_999, True, False), (20_000, True, True), (24_999, False, False), (25_000, False, True)],
-)
-def test_content_is_held_to_four_fifths_of_the_usual_size(
-    size: int, *, is_bound: bool, is_previewed: bool
-) -> None:
+@pytest.mark.parametrize(("size", "is_previewed"), [(19_999, False), (20_000, True)])
+def test_content_is_held_to_four_fifths_of_the_usual_size(size: int, *, is_previewed: bool) -> None:
     """When it arrives, because that is the only time."""
     talk = Talk()
     talk.read("/w/parser.py", size)
 
-    outcome = compactor.compact(talk.body(), State(), Settings(is_bound=is_bound), now=0.0)
+    outcome = compactor.compact(talk.body(), State(), Settings())
 
     assert outcome.is_changed is is_previewed
-
-
-@pytest.mark.parametrize(("used", "reason"), [(8_999, ""), (9_000, "brim")])
-def test_its_brim_is_near_from_nine_tenths_on(used: int, reason: str) -> None:
-    """Then the one pass over its past is made."""
-    talk = thoughtful()
-    talk.idle(4)
-    outcome, _ = near_the_brim(talk, used)
-
-    assert outcome.report.reason == reason
-    assert outcome.is_changed is bool(reason)
 
 
 def test_near_the_brim_what_was_not_referred_to_for_three_requests_goes() -> None:
@@ -957,7 +826,7 @@ def test_thinking_goes_from_the_first_edit_on_and_stays_before_it() -> None:
     think(talk, "last")
 
     outcome, state = near_the_brim(talk)
-    again = compactor.compact(talk.body(), state, BOUND, now=2.0)
+    again = compactor.compact(talk.body(), state, BOUND)
 
     assert thoughts_in(outcome.body)[:1] == ["before"]
     assert "last" not in thoughts_in(outcome.body)
@@ -983,7 +852,7 @@ def test_the_pass_has_to_free_its_share_of_what_is_sent() -> None:
     share = freed / done.report.original_tokens
 
     reasons = [
-        near_the_brim(talk, bound_worth_ratio=share * factor)[0].report.reason
+        near_the_brim(talk, worth_ratio=share * factor)[0].report.reason
         for factor in (0.999, 1.001)
     ]
 
@@ -1007,7 +876,7 @@ def test_without_thinking_there_is_no_other_request_to_make() -> None:
     talk = Talk()
     talk.step("Bash", {"command": "journalctl -u web"}, LOG)
     state = State()
-    outcome = compactor.compact(talk.body(), state, Settings(), now=0.0)
+    outcome = compactor.compact(talk.body(), state, Settings())
     found = blocks.read_blocks(talk.body()) or []
 
     made = compactor.outcome_without_thinking(talk.body(), found, state, outcome, all_of_it=True)
@@ -1021,9 +890,9 @@ def test_the_request_without_thinking_keeps_its_edits_and_its_marker() -> None:
     talk = thoughtful()
     talk.idle(12)
     state = State()
-    compactor.compact(talk.body(), state, Settings(), now=0.0)
-    compactor.note_lifetime_and_occupancy(state, {}, {"input_tokens": 9_500})
-    outcome = compactor.compact(talk.body(), state, Settings(brim_tokens=10_000), now=1.0)
+    compactor.compact(talk.body(), state, Settings())
+    compactor.note_occupancy(state, {"input_tokens": 9_500})
+    outcome = compactor.compact(talk.body(), state, Settings(brim_tokens=10_000))
     found = blocks.read_blocks(talk.body()) or []
 
     made = compactor.outcome_without_thinking(talk.body(), found, state, outcome, all_of_it=True)
@@ -1063,7 +932,8 @@ def test_a_refusal_is_answered_by_every_layer_where_its_own_is_on() -> None:
     alone = Settings(layers=(RETRY,))
 
     assert compactor.compact_harder(talk.body(), State(), alone, "prompt is too long")
-    assert not compactor.compact(talk.body(), State(at=0.0), alone, now=1e6).is_changed
+    state = State(sent=[], prompt_tokens=1_000_000)
+    assert not compactor.compact(talk.body(), state, alone).is_changed
 
 
 def test_what_is_no_conversation_is_not_made_again() -> None:
@@ -1090,17 +960,6 @@ def test_a_report_says_what_a_request_was_taken_for(body: Any, kind: str) -> Non
     assert compactor.compact(body, State(), Settings()).report.kind == kind
 
 
-def test_a_cache_that_expired_without_anything_to_do_is_no_reason() -> None:
-    """What is reported are edits."""
-    talk, state = Talk(), State()
-    talk.idle(2)
-    compactor.compact(talk.body(), state, Settings(), now=0.0)
-
-    outcome = compactor.compact(talk.body(), state, Settings(), now=1e6)
-
-    assert (outcome.report.reason, outcome.marked, outcome.is_changed) == ("", None, False)
-
-
 def test_the_very_first_block_goes_cold_as_any_other() -> None:
     """A file that the client put before the user's first words."""
     lines = "\n".join(f"def core_part{n}(): return coreTable[{n}]" for n in range(200))
@@ -1108,15 +967,15 @@ def test_the_very_first_block_goes_cold_as_any_other() -> None:
     talk, state = Talk(), State()
     talk.messages[0]["content"].insert(0, {"type": "text", "text": file})
     talk.idle(25)
-    compactor.compact(talk.body(), state, Settings(), now=0.0)
+    compactor.compact(talk.body(), state, Settings())
 
-    outcome = compactor.compact(talk.body(), state, Settings(), now=1e6)
+    outcome = pressed(talk.body(), state)
 
     first, words = outcome.body["messages"][0]["content"]
     assert first["text"].startswith("<system-reminder>Note: /w/core.py was modified")
     assert len(first["text"]) < len(file) / 4
     assert words == talk.messages[0]["content"][1]
-    assert (outcome.report.reason, outcome.report.rewritten_tokens) == ("expired", 0)
+    assert outcome.report.reason == "brim"
 
 
 def test_what_stands_in_already_needs_no_marker_of_its_own() -> None:
@@ -1124,31 +983,13 @@ def test_what_stands_in_already_needs_no_marker_of_its_own() -> None:
     talk, state = Talk(), State()
     talk.step("Bash", {"command": "journalctl -u web"}, LOG)
     marked = []
-    for number in range(2):
-        outcome = compactor.compact(talk.body(), state, Settings(), now=float(number))
+    for _ in range(2):
+        outcome = compactor.compact(talk.body(), state, Settings())
         marked.append((outcome.is_changed, outcome.marked, outcome.report.reason))
         assert json.dumps(outcome.body).count('"cache_control"') == 2
         talk.idle(1)
 
     assert marked == [(True, None, "")] * 2
-
-
-def test_waiting_adds_up_request_by_request_until_the_edit_is_made() -> None:
-    """A tenth of what it would save each time; then nothing is left of it."""
-    talk, state = Talk(), State()
-    talk.read("/w/alpha.py")
-    talk.idle(40)
-    noted = []
-    for _ in range(3):
-        compactor.compact(talk.body(), state, Settings(waiting_weight=0.0), now=0.0)
-        noted.append(dict(state.waited))
-    compactor.compact(talk.body(), state, Settings(), now=1e6)
-
-    assert noted[0]
-    for name, waited in noted[0].items():
-        assert noted[1][name] == pytest.approx(2 * waited)
-        assert noted[2][name] == pytest.approx(3 * waited)
-    assert state.waited == {}
 
 
 def test_what_stands_in_is_looked_up_once_and_not_for_words_without_an_answer() -> None:
@@ -1163,10 +1004,10 @@ def test_what_stands_in_is_looked_up_once_and_not_for_words_without_an_answer() 
         return {}
 
     for _ in range(2):
-        compactor.compact(talk.body(), state, Settings(), now=0.0, lookup=look_up)
+        compactor.compact(talk.body(), state, Settings(), lookup=look_up)
     found = blocks.read_blocks(talk.body()) or []
     talk.idle(1)
-    compactor.compact(talk.body(), state, Settings(), now=0.0, lookup=look_up)
+    compactor.compact(talk.body(), state, Settings(), lookup=look_up)
     later = blocks.read_blocks(talk.body()) or []
 
     assert asked == [
@@ -1175,7 +1016,7 @@ def test_what_stands_in_is_looked_up_once_and_not_for_words_without_an_answer() 
     ]
 
 
-@pytest.mark.parametrize(("since", "is_cold"), [(18, False), (19, True)])
+@pytest.mark.parametrize(("since", "is_cold"), [(1, False), (2, True)])
 def test_a_reply_that_ends_a_request_counts_as_one(since: int, *, is_cold: bool) -> None:
     """The model is to go on with it: what came before is as old as if it had answered."""
     talk = Talk()
@@ -1183,7 +1024,7 @@ def test_a_reply_that_ends_a_request_counts_as_one(since: int, *, is_cold: bool)
     talk.idle(since)
     talk.messages.append({"role": "assistant", "content": [{"type": "text", "text": "So"}]})
 
-    outcome = compactor.compact(talk.body(), State(at=0.0, sent=[]), Settings(), now=1e6)
+    outcome = pressed(talk.body())
 
     assert results_in(outcome.body)[0] == ("[brimline:" if is_cold else "1\tdef")
 
@@ -1193,9 +1034,9 @@ def test_of_the_same_call_every_second_result_is_shown_whole() -> None:
     talk, state = Talk(), State()
     for number in range(4):
         talk.step("Bash", {"command": "journalctl -u web"}, f"{LOG}\n{number}")
-        compactor.compact(talk.body(), state, Settings(), now=float(number))
+        compactor.compact(talk.body(), state, Settings())
         talk.step("Bash", {"command": f"journalctl -u mail{number}"}, LOG)
-        body = compactor.compact(talk.body(), state, Settings(), now=float(number)).body
+        body = compactor.compact(talk.body(), state, Settings()).body
 
     assert [start == "[brimline" for start in results_in(body)[::2]] == [True, False, True, False]
     assert results_in(body)[1::2] == ["[brimline"] * 4
@@ -1205,9 +1046,9 @@ def test_what_a_block_was_before_is_told_with_what_it_is_now() -> None:
     """And under which key its text is to be kept."""
     talk, state = Talk(), State()
     talk.step("Bash", {"command": "journalctl -u web"}, LOG)
-    first = compactor.compact(talk.body(), state, Settings(), now=0.0)
+    first = compactor.compact(talk.body(), state, Settings())
     talk.idle(25)
-    later = compactor.compact(talk.body(), state, Settings(), now=1e6)
+    later = pressed(talk.body(), state)
 
     ((name, preview),) = first.fresh.items()
     assert first.former == {name: None}
@@ -1225,7 +1066,7 @@ def test_the_figures_of_a_report_are_those_of_the_blocks() -> None:
     talk.step("Bash", {"command": "journalctl -u web"}, LOG)
     found = blocks.read_blocks(talk.body()) or []
 
-    outcome = compactor.compact(talk.body(), state, Settings(), now=0.0)
+    outcome = compactor.compact(talk.body(), state, Settings())
 
     (made,) = outcome.fresh.values()
     whole = sum(block.tokens for block in found)
@@ -1236,18 +1077,17 @@ def test_the_figures_of_a_report_are_those_of_the_blocks() -> None:
     assert [layer[1:] for layer in outcome.report.layers[1:]] == [("nothing", 0, 0.0)] * 2
     assert state.estimated_tokens == outcome.report.sent_tokens
     assert state.sent == [block.id for block in found]
-    assert state.at == 0.0
 
 
 def test_near_the_brim_all_that_waits_goes_from_its_first_block_on() -> None:
     """The break is where the first of them stands; nothing waits any longer."""
     state = State()
     talk, _ = cooled(state, 12)
-    compactor.note_lifetime_and_occupancy(state, {}, {"input_tokens": 9_000})
+    compactor.note_occupancy(state, {"input_tokens": 9_000})
     talk.idle(1)
     found = blocks.read_blocks(talk.body())
 
-    outcome = compactor.compact(talk.body(), state, Settings(brim_tokens=10_000), now=0.0)
+    outcome = compactor.compact(talk.body(), state, Settings(brim_tokens=10_000))
 
     assert found
     changed = [at for at, block in enumerate(found) if block.id in outcome.fresh]
@@ -1255,4 +1095,3 @@ def test_near_the_brim_all_that_waits_goes_from_its_first_block_on() -> None:
     assert outcome.report.reason == "brim"
     assert {at for at in files if found[at].kind == blocks.RESULT} <= set(changed)
     assert outcome.marked == changed[0] == 1
-    assert state.waited == {}

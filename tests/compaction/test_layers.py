@@ -24,10 +24,8 @@ def look(text: str = LOG, **fields: Any) -> Look:
     usual = Look(
         block,
         standing=None,
-        age=0,
-        hot_requests=None,
+        is_cold=False,
         is_new=False,
-        is_near_brim=False,
         is_hard=False,
         clock=Clock(),
         rules=Rules(),
@@ -42,24 +40,10 @@ def drafted(layer: layers.Layer, seen: Look) -> bool:
     return layer.draft(layer, seen) is not None
 
 
-@pytest.mark.parametrize(
-    ("fields", "is_cold"),
-    [
-        ({"age": 19}, False),
-        ({"age": 20}, True),
-        ({"age": 9, "is_near_brim": True}, False),
-        ({"age": 10, "is_near_brim": True}, True),
-        ({"age": 2, "hot_requests": 3}, False),
-        ({"age": 3, "hot_requests": 3}, True),
-        ({"age": 3, "hot_requests": 3, "is_near_brim": True}, True),
-        ({"age": 0, "hot_requests": 0}, True),
-    ],
-)
-def test_a_block_is_cold_when_nothing_has_referred_to_it_for_so_many_requests(
-    fields: dict[str, Any], is_cold: bool
-) -> None:
-    """Half as many near the brim, or as many as whoever asks says."""
-    assert drafted(RESULTS, look(**fields)) is is_cold
+def test_only_what_is_cold_becomes_a_line() -> None:
+    """By whichever layer."""
+    assert drafted(RESULTS, look(is_cold=True))
+    assert not drafted(RESULTS, look(is_cold=False))
 
 
 @pytest.mark.parametrize(("length", "layer"), [(1_999, REST), (2_000, RESULTS)])
@@ -67,7 +51,7 @@ def test_a_long_result_is_for_one_layer_and_a_short_one_for_another(
     length: int, layer: layers.Layer
 ) -> None:
     """Neither is for both."""
-    seen = look(LOG[:length], age=20)
+    seen = look(LOG[:length], is_cold=True)
 
     assert [drafted(each, seen) for each in (RESULTS, REST)] == [layer is RESULTS, layer is REST]
 
@@ -77,14 +61,12 @@ def test_a_long_result_is_for_one_layer_and_a_short_one_for_another(
     [
         ({"is_new": True}, True),
         ({"is_new": False}, False),
-        ({"age": 3}, False),
-        ({"age": 4}, True),
         ({"is_hard": True}, True),
         ({"is_new": True, "standing": StandIn(1, {"content": "x"}, "k", 1.0)}, False),
     ],
-    ids=["new", "sent", "three on", "four on", "refused", "has one"],
+    ids=["new", "sent", "refused", "has one"],
 )
-def test_bulk_is_a_preview_when_it_arrives_or_was_read(
+def test_bulk_is_a_preview_when_it_arrives_or_a_request_was_refused(
     fields: dict[str, Any], is_previewed: bool
 ) -> None:
     """Not while the cache holds it, and not where the same call came again to see all of it."""
@@ -93,7 +75,7 @@ def test_bulk_is_a_preview_when_it_arrives_or_was_read(
 
 def test_what_will_not_change_is_drafted_once() -> None:
     """By its layer: a preview is not a line."""
-    seen = look(age=20)
+    seen = look(is_cold=True, is_hard=True)
     assert RESULTS.draft
     assert PREVIEWS.draft
     first = RESULTS.draft(RESULTS, seen)
@@ -112,12 +94,3 @@ def test_layers_are_named_by_their_numbers_and_only_a_preview_may_become_shorter
     assert [layer.number for layer in layers.layers_chosen_by_number((1, 2, 4, 9))] == [2, 1, 4]
     finals = [layers.is_stand_in_final(StandIn(number, {}, "k", 1.0)) for number in (1, 2, 4, 5)]
     assert finals == [False, True, True, True]
-
-
-def test_layers_are_named_by_the_numbers_that_users_know() -> None:
-    """In the order in which a block is offered to them; a summary is made by a call of its own."""
-    numbers = [(layer.number, layer.hot_requests, layer.is_final) for layer in layers.LAYERS]
-
-    assert [number for number, _, _ in numbers] == [2, 5, 1, 4]
-    assert (layers.PREVIEWS.hot_requests, layers.PREVIEWS.is_final) == (4, False)
-    assert [layer.number for layer in layers.layers_chosen_by_number({1, 5})] == [5, 1]

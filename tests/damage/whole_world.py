@@ -132,7 +132,7 @@ def _left_by_a_gateway(home: str) -> None:
     now = time.time()
     sticky = Stickiness(home, now)
     stand_in = StandIn(1, {"text": "[gone]"}, "", 5.0)
-    sent = Sent("h" * 64, 4, "p" * 64, None, 300, now)
+    sent = Sent("h" * 64, 4, "p" * 64, None, now)
     sticky.record_request(f"{SESSION}/main", sent, {"block": stand_in})
     sticky.close()
     state = SessionState(home, SESSION)

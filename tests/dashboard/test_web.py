@@ -124,7 +124,7 @@ def test_a_request_tells_what_the_gateway_replaced_with_the_text_by_its_key(
             home_dir, Settings(), config.build_live_policy(home_dir, home_dir), sticky
         )
         headers = {b"x-claude-code-session-id": NAME.encode()}
-        passing = known.prepare_request(raw_of(bulky()), headers, time.time())
+        passing = known.prepare_request(raw_of(bulky()), headers)
         known.note_answer(passing, {"input_tokens": 10, "cache_read_input_tokens": 48_990})
     played.session.reply(49_000)
     told = CliRunner().invoke(program, ["status", "--session", NAME, "--json"]).stdout

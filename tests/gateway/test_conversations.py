@@ -13,8 +13,7 @@ import pytest
 from tests.compaction.talks import Talk
 from tests.gateway.test_proxy import SESSION, bulky, raw_of
 
-from brimline import clock, models
-from brimline.compaction import timing
+from brimline import clock
 from brimline.compaction.compactor import Settings
 from brimline.gateway import conversations as conversing
 from brimline.gateway.conversations import Conversations
@@ -36,7 +35,7 @@ def test_the_size_of_a_conversation_is_what_the_service_counted(home_dir: str) -
         policy = config.build_live_policy(home_dir, home_dir)
         conversations = Conversations(home_dir, Settings(), policy, sticky)
         headers = {name.lower().encode(): value.encode() for name, value in SESSION.items()}
-        passing = conversations.prepare_request(raw_of(bulky()), headers, time.time())
+        passing = conversations.prepare_request(raw_of(bulky()), headers)
         assert passing.known is not None
         learned = []
         for usage in (None, COUNTED, None):
@@ -44,45 +43,6 @@ def test_the_size_of_a_conversation_is_what_the_service_counted(home_dir: str) -
             learned.append(passing.known.state.prompt_tokens)
 
     assert learned == [None, 49_000, 49_000]
-
-
-def test_prices_are_those_of_the_table_and_the_users(home_dir: str) -> None:
-    """An edit that pays at the usual price of the cache does not at a tenth of it."""
-    own = '[[models]]\nfamilies = ["palimpsest"]\n[models.prices]\n'
-    own += "input = 10\noutput = 50\nwrite_5m = 12.5\nwrite_1h = 20\nread = 0.1\n"
-    with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
-        Path(home_dir, "config.toml").write_text(own)
-        policy = config.build_live_policy(home_dir, home_dir)
-        conversations = Conversations(home_dir, Settings(), policy, sticky)
-        prices = []
-        for model in ("claude-opus-5-5", "palimpsest-2", "claude-sonnet-4-6"):
-            raw = json.dumps(bulky().body(model=model)).encode()
-            passing = conversations.prepare_request(raw, {}, time.time())
-            assert passing.settings
-            prices.append(passing.settings.prices.read)
-
-    assert prices == pytest.approx([0.05, 0.01, 0.1])
-
-
-def test_a_long_prompt_has_the_prices_of_long_prompts(home_dir: str) -> None:
-    """From the request on that follows the answer in which the service counted it."""
-    own = '[[models]]\nfamilies = ["palimpsest"]\n[models.prices]\n'
-    own += "input = 10\noutput = 50\nwrite_5m = 12.5\nwrite_1h = 20\nread = 1\n"
-    own += "[models.prices_above]\ntokens = 40_000\n"
-    own += "input = 10\noutput = 50\nwrite_5m = 12.5\nwrite_1h = 20\nread = 5\n"
-    raw = json.dumps(bulky().body(model="palimpsest-2")).encode()
-    longer = json.dumps(bulky(1).body(model="palimpsest-2")).encode()
-    with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
-        Path(home_dir, "config.toml").write_text(own)
-        policy = config.build_live_policy(home_dir, home_dir)
-        conversations = Conversations(home_dir, Settings(), policy, sticky)
-        first = conversations.prepare_request(raw, {}, time.time())
-        conversations.note_answer(first, COUNTED)
-        second = conversations.prepare_request(longer, {}, time.time())
-
-    assert first.settings
-    assert second.settings
-    assert [first.settings.prices.read, second.settings.prices.read] == [0.1, 0.5]
 
 
 @pytest.fixture
@@ -101,10 +61,8 @@ def test_a_request_is_of_the_session_and_agent_that_its_headers_name(
     raw = json.dumps(body).encode()
     own = {b"x-claude-code-session-id": b"of the header", b"x-claude-code-agent-id": b"a1"}
 
-    named = conversations.prepare_request(raw, own, time.time())
-    plain = conversations.prepare_request(
-        raw, {b"anthropic-beta": b"x,context-1m-2025"}, time.time()
-    )
+    named = conversations.prepare_request(raw, own)
+    plain = conversations.prepare_request(raw, {b"anthropic-beta": b"x,context-1m-2025"})
 
     assert (named.session, named.agent, named.name) == ("of the header", "a1", "of the header/a1")
     assert (plain.session, plain.agent, plain.name) == ("of the body", "", "of the body/")
@@ -116,12 +74,12 @@ def test_what_is_no_request_of_a_conversation_passes_as_it_is(
     conversations: Conversations, raw: bytes
 ) -> None:
     """And nothing is learned from its answer."""
-    passing = conversations.prepare_request(raw, {}, time.time())
+    passing = conversations.prepare_request(raw, {})
 
     conversations.note_answer(passing, COUNTED)
 
     assert (passing.raw, passing.known, passing.outcome) == (raw, None, None)
-    assert conversations.body_as_if_sent(raw, {}, time.time()) == raw
+    assert conversations.body_as_if_sent(raw, {}) == raw
     assert not conversations.shorten_refused_in_place(passing, b"prompt is too long")
     assert not conversations.drop_thinking_in_place(passing, all_of_it=True)
 
@@ -132,7 +90,7 @@ def test_a_refused_request_is_made_shorter_once(conversations: Conversations) ->
     for number in range(12):
         talk.read(f"/w/file{number}.py", 9_000)
     told = b"prompt is too long: 40000 tokens > 20000 maximum"
-    passing = conversations.prepare_request(raw_of(talk), {}, time.time())
+    passing = conversations.prepare_request(raw_of(talk), {})
     before = len(passing.raw)
 
     first = conversations.shorten_refused_in_place(passing, told)
@@ -140,7 +98,7 @@ def test_a_refused_request_is_made_shorter_once(conversations: Conversations) ->
     second = conversations.shorten_refused_in_place(passing, told)
     conversations.note_second_refusal(passing)
     talk.idle(1)
-    later = conversations.prepare_request(raw_of(talk), {}, time.time())
+    later = conversations.prepare_request(raw_of(talk), {})
 
     assert (first, second) == (True, False)
     assert shorter < 0.6 * before
@@ -153,30 +111,14 @@ def test_counting_the_tokens_of_a_request_keeps_nothing_of_it(
     """It is counted as it would be sent."""
     raw = raw_of(bulky())
 
-    counted = conversations.body_as_if_sent(raw, {}, time.time())
+    counted = conversations.body_as_if_sent(raw, {})
 
     with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
         kept = sticky.last_requests("")
-    sent = conversations.prepare_request(raw, {}, time.time())
+    sent = conversations.prepare_request(raw, {})
     assert kept == []
     assert counted == sent.raw
     assert len(counted) < len(raw)
-
-
-def test_a_model_that_dropped_thinking_is_known_for_it_after_a_restart(
-    conversations: Conversations, home_dir: str
-) -> None:
-    """Its past is left alone from then on."""
-    first = conversations.prepare_request(raw_of(bulky()), {}, time.time())
-    assert first.settings
-    conversations.note_answer(first, COUNTED, dropped_thinking=True)
-    again = conversations.prepare_request(raw_of(bulky(1)), {}, time.time())
-    with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
-        bound = sticky.models_binding_thinking()
-
-    assert again.settings
-    assert (first.settings.is_bound, again.settings.is_bound) == (False, True)
-    assert bound == {"claude-sonnet-4-5"}
 
 
 @pytest.mark.parametrize("text", ["1.5", "0.1", "1e3", "-2.50", "1E-5"])
@@ -217,9 +159,7 @@ def test_a_mod_that_compacts_by_itself_is_known_by_a_young_sign(
         sign = sign | {"at": time.time() + at}
     SessionState(home_dir, "s1").save_document(MOD_ALIVE, sign)
 
-    passing = conversations.prepare_request(
-        raw_of(bulky()), {b"x-claude-code-session-id": b"s1"}, 1.0
-    )
+    passing = conversations.prepare_request(raw_of(bulky()), {b"x-claude-code-session-id": b"s1"})
 
     assert passing.settings
     assert (passing.settings.brim_tokens is None) is has_mod
@@ -230,7 +170,7 @@ def test_what_was_done_to_a_request_is_a_line_in_its_sessions_spool(
 ) -> None:
     """With what was saved and what the service counted; the last figures are in a file, too."""
     headers = {b"x-claude-code-session-id": b"s1"}
-    passing = conversations.prepare_request(raw_of(bulky()), headers, time.time())
+    passing = conversations.prepare_request(raw_of(bulky()), headers)
     conversations.note_answer(passing, COUNTED)
 
     folder = Path(SessionState(home_dir, "s1").folder)
@@ -250,7 +190,7 @@ def test_an_agents_request_has_its_name_in_the_spool_and_leaves_the_figures(
 ) -> None:
     """They are those of the session itself; without usage there is no prompt."""
     headers = {b"x-claude-code-session-id": b"s1", b"x-claude-code-agent-id": b"a1"}
-    passing = conversations.prepare_request(raw_of(bulky()), headers, time.time())
+    passing = conversations.prepare_request(raw_of(bulky()), headers)
     conversations.note_answer(passing, None)
 
     folder = Path(SessionState(home_dir, "s1").folder)
@@ -266,13 +206,13 @@ def test_the_same_request_is_sent_in_the_same_bytes_after_a_restart(
     """And one that goes on with it has the same conversation; another has a name of its own."""
     raw, longer, stranger = raw_of(bulky()), raw_of(bulky(1)), Talk()
     stranger.read("/w/other.py", 9_000)
-    first = conversations.prepare_request(raw, {}, time.time())
+    first = conversations.prepare_request(raw, {})
     with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
         policy = config.build_live_policy(home_dir, home_dir)
         restarted = Conversations(home_dir, Settings(), policy, sticky)
-        again = restarted.prepare_request(raw, {}, time.time())
-        later = restarted.prepare_request(longer, {}, time.time())
-        other = restarted.prepare_request(raw_of(stranger), {}, time.time())
+        again = restarted.prepare_request(raw, {})
+        later = restarted.prepare_request(longer, {})
+        other = restarted.prepare_request(raw_of(stranger), {})
 
     assert again.raw == first.raw != raw
     assert [again.name, later.name] == [first.name, first.name]
@@ -286,7 +226,7 @@ def test_an_original_is_stored_with_what_it_is_of(
 ) -> None:
     """Its tool, what the tool was asked for, and the session."""
     headers = {b"x-claude-code-session-id": b"s1"}
-    passing = conversations.prepare_request(raw_of(bulky()), headers, time.time())
+    passing = conversations.prepare_request(raw_of(bulky()), headers)
     assert passing.outcome
     keys = [one.key for one in passing.outcome.fresh.values() if one.key]
 
@@ -320,7 +260,7 @@ def test_the_brim_is_that_of_the_window_that_was_asked_for_or_is_told(
     )
 
     def brim(headers: dict[bytes, bytes]) -> int:
-        passing = conversations.prepare_request(raw_of(bulky()), headers, time.time())
+        passing = conversations.prepare_request(raw_of(bulky()), headers)
         assert passing.settings
         assert passing.settings.brim_tokens
         return passing.settings.brim_tokens
@@ -339,7 +279,7 @@ def test_an_original_that_the_gateway_stores_is_not_the_last_output(
 ) -> None:
     """That is the one that a person saw last."""
     key = put.put(home_dir, b"seen", {})
-    passing = conversations.prepare_request(raw_of(bulky()), {}, time.time())
+    passing = conversations.prepare_request(raw_of(bulky()), {})
 
     assert passing.outcome
     assert len(contents.list_blobs(home_dir)) == 1 + len(passing.outcome.originals) > 1
@@ -352,12 +292,11 @@ def test_64_conversations_are_known_at_a_time_the_last_ones(
     conversations: Conversations,
 ) -> None:
     """One that goes on is among the last."""
-    now = time.time()
     for number in range(64):
-        conversations.prepare_request(raw_of(Talk(f"Wish {number}.")), _session(number), now)
-    conversations.prepare_request(raw_of(Talk("Wish 0.")), _session(0), now)
+        conversations.prepare_request(raw_of(Talk(f"Wish {number}.")), _session(number))
+    conversations.prepare_request(raw_of(Talk("Wish 0.")), _session(0))
     whole = list(conversations._known)
-    conversations.prepare_request(raw_of(Talk("Wish 64.")), _session(64), now)
+    conversations.prepare_request(raw_of(Talk("Wish 64.")), _session(64))
 
     assert len(whole) == 64
     assert list(conversations._known) == [*whole[1:], "s64/"]
@@ -376,7 +315,7 @@ def test_what_is_saved_is_counted_in_the_tokens_of_the_model(
 ) -> None:
     """In the line of the session as in what is told of each block."""
     raw = json.dumps(bulky().body(model=model)).encode()
-    passing = conversations.prepare_request(raw, _session(1), time.time())
+    passing = conversations.prepare_request(raw, _session(1))
     conversations.note_answer(passing, COUNTED)
     line = SessionState(home_dir, "s1").last_spooled_row_of("Gateway")
 
@@ -391,15 +330,6 @@ def test_what_is_saved_is_counted_in_the_tokens_of_the_model(
     assert line["ms"] == 0.0
 
 
-def test_a_model_without_prices_has_the_usual_ones() -> None:
-    """Others have those of the table, as shares of what a token costs that is not cached."""
-    unknown = models.lookup_model_in_rows("palimpsest", ())
-    known = models.lookup_model_in_rows("claude-sonnet-4-5", ())
-
-    assert conversing._cache_price_ratios(unknown, 0) == timing.USUAL_PRICES
-    assert conversing._cache_price_ratios(known, 0) == pytest.approx((0.1, 1.25, 2.0))
-
-
 def test_whatever_fails_is_a_line_in_the_error_log_and_the_request_goes_on(
     conversations: Conversations, home_dir: str
 ) -> None:
@@ -407,8 +337,8 @@ def test_whatever_fails_is_a_line_in_the_error_log_and_the_request_goes_on(
     conversations._stickiness.close()
     raw = raw_of(bulky())
 
-    passing = conversations.prepare_request(raw, {}, time.time())
-    counted = conversations.body_as_if_sent(raw, {}, time.time())
+    passing = conversations.prepare_request(raw, {})
+    counted = conversations.body_as_if_sent(raw, {})
 
     failures = logs.recent_failures(home_dir, 0.0)
     assert (passing.raw, passing.outcome, counted) == (raw, None, raw)
@@ -418,16 +348,16 @@ def test_whatever_fails_is_a_line_in_the_error_log_and_the_request_goes_on(
 def test_the_conversation_that_goes_on_longest_is_meant(conversations: Conversations) -> None:
     """Of those that a request begins with; one that parts earlier is another."""
     talk = bulky()
-    first = conversations.prepare_request(raw_of(talk), _session(1), 1_000.0)
+    first = conversations.prepare_request(raw_of(talk), _session(1))
     talk.idle(1)
-    second = conversations.prepare_request(raw_of(talk), _session(1), 1_001.0)
+    second = conversations.prepare_request(raw_of(talk), _session(1))
     fork = bulky()
     fork.read("/w/other.py")
-    parted = conversations.prepare_request(raw_of(fork), _session(1), 1_002.0)
+    parted = conversations.prepare_request(raw_of(fork), _session(1))
     fork.idle(1)
-    further = conversations.prepare_request(raw_of(fork), _session(1), 1_003.0)
+    further = conversations.prepare_request(raw_of(fork), _session(1))
     talk.idle(1)
-    third = conversations.prepare_request(raw_of(talk), _session(1), 1_004.0)
+    third = conversations.prepare_request(raw_of(talk), _session(1))
 
     assert first.name == second.name == third.name == "s1/"
     assert parted.name == further.name
@@ -441,20 +371,18 @@ def test_a_request_that_was_refused_is_not_made_shorter_where_nothing_is_known_o
     passing = conversing.Passing(b"{}", b"{}")
 
     conversations.note_second_refusal(passing)
-    conversations.note_answer(passing, COUNTED, dropped_thinking=True)
+    conversations.note_answer(passing, COUNTED)
 
     assert not conversations._replace_refused_in_place(
         passing, lambda _: pytest.fail("nothing is known")
     )
-    assert conversations._bound == set()
-    assert conversations._stickiness.models_binding_thinking() == set()
 
 
 def test_a_request_that_nothing_was_changed_in_leaves_no_line(
     conversations: Conversations, home_dir: str
 ) -> None:
     """It was sent as it came."""
-    plain = conversations.prepare_request(raw_of(Talk()), _session(1), time.time())
+    plain = conversations.prepare_request(raw_of(Talk()), _session(1))
     conversations.note_answer(plain, COUNTED)
 
     assert plain.outcome
@@ -464,21 +392,6 @@ def test_a_request_that_nothing_was_changed_in_leaves_no_line(
     assert not Path(SessionState(home_dir, "s1").folder, GATEWAY_SAVED).exists()
 
 
-def test_a_model_that_refused_its_thinking_is_known_for_it(
-    conversations: Conversations, home_dir: str
-) -> None:
-    """Also after a restart."""
-    passing = conversations.prepare_request(raw_of(bulky()), _session(1), time.time())
-
-    conversations.drop_thinking_in_place(passing, all_of_it=True)
-
-    with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
-        assert sticky.models_binding_thinking() == {passing.model}
-    later = conversations.prepare_request(raw_of(bulky(1)), _session(1), time.time())
-    assert later.settings
-    assert later.settings.is_bound
-
-
 def test_where_an_original_cannot_be_stored_the_request_passes_as_it_is(
     conversations: Conversations, home_dir: str
 ) -> None:
@@ -486,7 +399,7 @@ def test_where_an_original_cannot_be_stored_the_request_passes_as_it_is(
     Path(home_dir, "store").write_text("no folder")
     raw = raw_of(bulky())
 
-    passing = conversations.prepare_request(raw, _session(1), time.time())
+    passing = conversations.prepare_request(raw, _session(1))
 
     (failure,) = logs.recent_failures(home_dir, 0.0)
     assert failure["event"] == "Gateway"
@@ -498,9 +411,9 @@ def test_where_an_original_cannot_be_stored_the_request_passes_as_it_is(
 
 def test_counting_adopts_nothing_of_another_conversation(conversations: Conversations) -> None:
     """What is only counted was never sent."""
-    sent = conversations.prepare_request(raw_of(bulky()), _session(1), time.time())
+    sent = conversations.prepare_request(raw_of(bulky()), _session(1))
 
-    counted = conversations.body_as_if_sent(raw_of(bulky(1)), _session(2), time.time())
+    counted = conversations.body_as_if_sent(raw_of(bulky(1)), _session(2))
 
     adopted = conversations._stickiness.sent_stand_ins(sent.names, "s2/")
     assert len(counted) < len(raw_of(bulky(1)))
@@ -510,8 +423,8 @@ def test_counting_adopts_nothing_of_another_conversation(conversations: Conversa
 
 def test_a_conversation_beside_another_has_a_name_of_its_own(conversations: Conversations) -> None:
     """By what it says, in 32 digits."""
-    conversations.prepare_request(raw_of(Talk("One wish.")), _session(1), time.time())
-    other = conversations.prepare_request(raw_of(Talk("Another.")), _session(1), time.time())
+    conversations.prepare_request(raw_of(Talk("One wish.")), _session(1))
+    other = conversations.prepare_request(raw_of(Talk("Another.")), _session(1))
 
     assert re.fullmatch(r"s1/#[0-9a-f]{32}", other.name)
     assert other.sent
@@ -532,8 +445,8 @@ def test_a_refusal_of_thinking_leaves_out_only_what_our_edits_made_invalid(
     conversations: Conversations,
 ) -> None:
     """Where there is no thinking there is no other form; what we did not change is not ours."""
-    plain = conversations.prepare_request(raw_of(Talk()), _session(1), time.time())
-    edited = conversations.prepare_request(raw_of(bulky()), _session(2), time.time())
+    plain = conversations.prepare_request(raw_of(Talk()), _session(1))
+    edited = conversations.prepare_request(raw_of(bulky()), _session(2))
 
     told = [
         conversations.drop_thinking_in_place(passing, all_of_it=all_of_it)

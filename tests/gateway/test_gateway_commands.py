@@ -105,7 +105,7 @@ def test_the_service_is_the_one_that_is_named_else_that_of_the_environment(
 
     assert done.exit_code == 0, done.output
     (plan,) = plans
-    assert (plan.upstream, plan.has_test_clock, plan.lifeline) == (service, False, None)
+    assert (plan.upstream, plan.lifeline) == (service, None)
     assert {layer.number for layer in plan.layers} == {1, 2, 4, 5}
     assert len(plan.secret) == 24
 

@@ -9,7 +9,6 @@ import http.client
 import json
 import sqlite3
 import threading
-import time
 import zlib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -23,8 +22,6 @@ from tests.gateway.upstream import TIMEOUT_S, Answer, Gateway, Upstream
 from uvicorn.server import ServerState
 
 from brimline import connections
-from brimline.compaction import compactor
-from brimline.compaction.compactor import Settings, State
 from brimline.errors import BrimlineError
 from brimline.fast import paths
 from brimline.gateway import proxy
@@ -37,9 +34,6 @@ if TYPE_CHECKING:
 
 SESSION = {"X-Claude-Code-Session-Id": "0f0e0d0c-1111-2222-3333-444455556666"}
 LOG = "\n".join(f"2026-01-08 12:00:{n % 60:02d} request {n} served" for n in range(400))
-# What stood in a month ago is dropped when a gateway starts.
-BEGINNING = time.time()
-AT_ONCE = {"x-replay-time": str(BEGINNING)}
 TOO_LONG = {
     "type": "invalid_request_error",
     "message": "prompt is too long: 90 tokens > 10 maximum",
@@ -48,6 +42,8 @@ REFUSED = "The user doesn't want to proceed with this tool use."
 WORDS = "Never touch the production database. " * 8
 REFUSAL = Answer(400, json.dumps({"type": "error", "error": TOO_LONG}).encode())
 USAGE = {"input_tokens": 3, "output_tokens": 4}
+# An answer to a request that takes nearly all of its window.
+FULL = Answer(body=json.dumps({"content": [], "usage": {"input_tokens": 166_000}}).encode())
 
 
 def bulky(steps: int = 0) -> Talk:
@@ -161,27 +157,25 @@ def test_a_killed_gateway_says_the_same_when_it_is_back(upstream: Upstream) -> N
 
 def test_a_request_that_is_asked_again_is_sent_in_the_same_bytes(upstream: Upstream) -> None:
     """Markers included, after kills too; also one whose successor was edited but never sent."""
-    requests: list[bytes] = []
-    talk, state = Talk(), State()
-    edited = compactor.compact(talk.body(), state, Settings(), now=0.0)
-    while edited.marked is None:
-        talk.idle(1) if len(requests) > 2 else talk.read(f"/w/file{len(requests)}.py")
-        requests.append(raw_of(talk))
-        edited = compactor.compact(talk.body(), state, Settings(), now=0.0)
-    *earlier, last, breaking = requests
-    upstream.answers = [Answer(headers=(("connection", "close"),)) for _ in requests]
-    with Gateway(upstream.url, "--test-clock") as gateway:
-        for raw in (*earlier, last):
-            gateway.ask(raw, SESSION | AT_ONCE)
+    talk = Talk()
+    for number in range(3):
+        talk.read(f"/w/file{number}.py")
+    talk.idle(4)
+    last = raw_of(talk)
+    talk.idle(1)
+    breaking = raw_of(talk)
+    upstream.answers = [FULL._replace(headers=(("connection", "close"),))]
+    with Gateway(upstream.url) as gateway:
+        gateway.ask(last, SESSION)
         before = upstream.arrived[-1].raw
         upstream.close()
-        assert gateway.ask(breaking, SESSION | AT_ONCE)[0] == 502
+        assert gateway.ask(breaking, SESSION)[0] == 502
         gateway.kill()
     back = Upstream()
     for some in ((last, breaking), (breaking, last)):
-        with Gateway(back.url, "--test-clock") as gateway:
+        with Gateway(back.url) as gateway:
             for raw in some:
-                gateway.ask(raw, SESSION | AT_ONCE)
+                gateway.ask(raw, SESSION)
             gateway.kill()
     back.close()
 
@@ -197,19 +191,20 @@ def test_a_conversation_keeps_what_it_sent_whatever_another_decides(upstream: Up
     talk, other = Talk(), Talk()
     for one in (talk, other):
         one.messages[0]["content"].append({"type": "text", "text": file})
-    small = {"X-Claude-Code-Session-Id": "main"} | AT_ONCE
-    with Gateway(upstream.url, "--test-clock", "--layers", "5") as gateway:
+    small = {"X-Claude-Code-Session-Id": "main"}
+    upstream.answers = [Answer(), FULL]
+    with Gateway(upstream.url, "--layers", "5") as gateway:
         talk.idle(1)
         gateway.ask(raw_of(talk), small)
-        other.idle(30)
+        other.idle(4)
         agent = small | {"X-Claude-Code-Agent-Id": "a1"}
         gateway.ask(raw_of(other), agent)
         other.idle(1)
-        gateway.ask(raw_of(other), agent | {"x-replay-time": str(BEGINNING + 9_000)})
+        gateway.ask(raw_of(other), agent)
         talk.idle(1)
         gateway.ask(raw_of(talk), small)
         gateway.kill()
-    with Gateway(upstream.url, "--test-clock", "--layers", "5") as gateway:
+    with Gateway(upstream.url, "--layers", "5") as gateway:
         talk.idle(1)
         gateway.ask(raw_of(talk), small)
 
@@ -224,13 +219,14 @@ def test_conversations_that_begin_alike_are_told_apart(upstream: Upstream) -> No
     alone: dict[str, list[Any]] = {"left": [], "right": []}
     beside: dict[str, list[Any]] = {"left": [], "right": []}
     talks = {side: Talk() for side in alone}
-    for steps in (range(24), range(24, 40)):
-        with Gateway(upstream.url, "--test-clock") as gateway:
+    upstream.answers = [FULL] * 200
+    for steps in (range(12), range(12, 20)):
+        with Gateway(upstream.url) as gateway:
             for step in steps:
                 for side, talk in talks.items():
-                    gateway.ask(raw_of(talk), AT_ONCE)
+                    gateway.ask(raw_of(talk))
                     beside[side].append(upstream.arrived[-1].body)
-                    gateway.ask(raw_of(talk), AT_ONCE | {"X-Claude-Code-Session-Id": side})
+                    gateway.ask(raw_of(talk), {"X-Claude-Code-Session-Id": side})
                     alone[side].append(upstream.arrived[-1].body)
                     talk.read(f"/w/{side}{step}.py") if step < 4 else talk.idle(1)
 
@@ -738,11 +734,11 @@ def test_a_body_is_decoded_as_far_as_that_can_be_done(
     assert len(proxy._decode_body(answer(content_encoding=encoding), body)) <= 1 << 20
 
 
-def heard(pieces: list[bytes], content_type: str) -> tuple[list[bool], Any, bool]:
-    """What the pieces of an answer complete, the usage, and whether thinking was left out."""
+def heard(pieces: list[bytes], content_type: str) -> tuple[list[bool], Any]:
+    """What the pieces of an answer complete, and the usage."""
     usage = proxy._Usage(answer(content_type=content_type))
     completed = [usage.add_chunk(piece) for piece in pieces]
-    return completed, usage.tokens, usage.has_dropped_thinking
+    return completed, usage.tokens
 
 
 def test_the_usage_of_an_answer_is_heard_where_it_is_complete() -> None:
@@ -751,9 +747,9 @@ def test_the_usage_of_an_answer_is_heard_where_it_is_complete() -> None:
     stream = [b"event: message_start\ndata: ", started + b"\n\n", b'data: {"usage": {"a": 1}}\n\n']
     whole = json.dumps({"content": [], "usage": USAGE}).encode()
 
-    assert heard(stream, "text/event-stream; charset=utf-8") == ([False, True, False], USAGE, False)
-    assert heard([whole[:30], whole[30:]], "application/json") == ([False, True], USAGE, False)
-    assert heard([whole, whole], "application/json") == ([True, False], USAGE, False)
+    assert heard(stream, "text/event-stream; charset=utf-8") == ([False, True, False], USAGE)
+    assert heard([whole[:30], whole[30:]], "application/json") == ([False, True], USAGE)
+    assert heard([whole, whole], "application/json") == ([True, False], USAGE)
 
 
 @pytest.mark.parametrize("body", [b"{}", b'{"usage": 3}', b'["usage"]', b'{"usage": {}}', b"no"])
@@ -770,15 +766,6 @@ def test_a_usage_is_looked_for_in_the_beginning_of_an_answer_only() -> None:
     assert heard([b"\n" * (64 << 10), late], "text/event-stream")[0] == [False, False]
     assert heard([b"\n" * ((64 << 10) - 1), late], "text/event-stream")[0] == [False, True]
     assert heard([b" " * (1 << 20), late[6:]], "application/json")[0] == [False, False]
-
-
-def test_thinking_that_the_service_left_out_is_noticed() -> None:
-    """By two words that stand there together."""
-    told = {"usage": USAGE, "thinking_dropped": {"reason": "prefix_binding_mismatch"}}
-    other = {"usage": USAGE, "thinking_dropped": {"reason": "other"}}
-
-    assert heard([json.dumps(told).encode()], "application/json")[2]
-    assert not heard([json.dumps(other).encode()], "application/json")[2]
 
 
 @pytest.mark.parametrize(
@@ -846,7 +833,7 @@ def test_256_requests_are_answered_at_once(asked: int, status: int) -> None:
         sent.append(message)
 
     async def run() -> int:
-        app = proxy.Proxy("http://127.0.0.1:1", "s", None, lambda _: 0.0)
+        app = proxy.Proxy("http://127.0.0.1:1", "s", None)
         app._asked = asked
         await app(scope, receive, send)
         await app({"type": "lifespan"}, receive, send)

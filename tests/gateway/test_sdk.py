@@ -11,7 +11,7 @@ from tests.client.stub_api import StubApi, text
 from tests.compaction.talks import Talk
 from tests.gateway.upstream import Gateway
 
-from brimline.compaction.compactor import Settings, State, compact, note_lifetime_and_occupancy
+from brimline.compaction.compactor import Settings, State, compact, note_occupancy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,9 +67,9 @@ def test_the_library_serves_any_loop(stub: StubApi) -> None:
     """As the page on the layers shows it."""
     state = State()
     with anthropic.Anthropic(base_url=stub.url, api_key="k") as client:
-        outcome = compact(body(), state, Settings(), now=0.0)
+        outcome = compact(body(), state, Settings())
         answer = client.messages.create(**outcome.body)
-        note_lifetime_and_occupancy(state, body(), answer.usage.model_dump())
+        note_occupancy(state, answer.usage.model_dump())
 
     assert state.prompt_tokens == 10
     assert LOG not in stub.requests()[0].seen_text()

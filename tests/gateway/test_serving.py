@@ -7,13 +7,12 @@ import json
 import logging
 import os
 import socket
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline import clock, extras
+from brimline import extras
 from brimline.compaction.layers import LAYERS, PREVIEWS
 from brimline.errors import BrimlineError
 from brimline.fast import paths
@@ -103,7 +102,7 @@ def asked(path: str, *, host: str = "127.0.0.1:80", **fields: Any) -> tuple[int,
 
     async def run() -> None:
         # Nothing listens on port 1, so what is handed on is answered by the gateway, too.
-        proxy = Proxy("http://127.0.0.1:1", "secret", None, lambda _: time.time())
+        proxy = Proxy("http://127.0.0.1:1", "secret", None)
         await proxy(scope, receive, send)
         await proxy.close()
 
@@ -145,18 +144,6 @@ def test_what_is_not_handed_on_is_answered_in_a_sentence(
     assert got == status
     assert said.startswith(message)
     assert ((b"connection", b"close") in headers) is (status in (403, 404))
-
-
-def test_a_replayed_request_has_the_time_it_was_recorded_at(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """What has none, or a wrong one, is of now."""
-    monkeypatch.setattr(clock, "now_s", lambda: 7.0)
-
-    assert serving._time_in_replay_header({b"x-replay-time": b"12.5"}) == 12.5
-    assert serving._time_in_replay_header({b"x-replay-time": b"soon"}) == 7.0
-    assert serving._time_in_replay_header({}) == 7.0
-    assert serving._time_ignoring_headers({b"x-replay-time": b"12.5"}) == 7.0
 
 
 def test_where_offloading_is_off_no_previews_are_made(home_dir: str, project_dir: str) -> None:
@@ -207,12 +194,12 @@ def test_a_plan_is_for_the_time_of_now_and_nobodys_lifeline() -> None:
     """Unless it says so."""
     plan = serving.Plan("http://a.example", "s", ())
 
-    assert (plan.has_test_clock, plan.lifeline) == (False, None)
+    assert plan.lifeline is None
 
 
 def test_a_gateway_says_nothing_of_itself_and_keeps_connections_for_five_minutes() -> None:
     """What a service answers comes through with no header of ours; it ends within seconds."""
-    told = serving._make_server(Proxy("http://127.0.0.1:1", "s", None, lambda _: 0.0)).config
+    told = serving._make_server(Proxy("http://127.0.0.1:1", "s", None)).config
 
     said = (told.server_header, told.date_header, told.proxy_headers, told.access_log)
     assert said == (False, False, False, False)
@@ -234,7 +221,7 @@ def test_a_socket_is_one_that_answers_at_once_and_can_be_handed_on() -> None:
 def test_a_gateway_ends_with_its_lifeline() -> None:
     """Which is listened to no more."""
     reading, writing = os.pipe()
-    server = serving._make_server(Proxy("http://127.0.0.1:1", "s", None, lambda _: 0.0))
+    server = serving._make_server(Proxy("http://127.0.0.1:1", "s", None))
 
     async def wait() -> bool:
         loop = asyncio.get_running_loop()
@@ -261,7 +248,7 @@ def test_what_a_library_is_missing_for_is_told(monkeypatch: pytest.MonkeyPatch) 
 
 def test_as_many_connections_are_kept_as_requests_are_answered() -> None:
     """Of those that nobody uses, thirty-two."""
-    proxy = Proxy("http://127.0.0.1:1", "s", None, lambda _: 0.0)
+    proxy = Proxy("http://127.0.0.1:1", "s", None)
     transport: Any = proxy._client._transport
     asyncio.run(proxy.close())
 

@@ -18,7 +18,7 @@ DAY_S = 86_400
 
 def sent(at: float, name: str = "hash") -> Sent:
     """A request that was sent at some moment."""
-    return Sent(name, 3, "prefix", None, 300, at)
+    return Sent(name, 3, "prefix", None, at)
 
 
 def line(text: str) -> StandIn:
@@ -101,15 +101,12 @@ def test_what_is_older_than_thirty_days_is_dropped_when_a_gateway_starts(home_di
         for age_days in (29, 31):
             at = now - age_days * DAY_S
             sticky.record_request(f"{age_days}", sent(at), {f"{age_days}": line("a")})
-        sticky.keep_model_binding_thinking("a-model")
-        sticky.keep_model_binding_thinking("a-model")
 
     with contextlib.closing(Stickiness(home_dir, now)) as sticky:
         kept = sticky.adopt_others_stand_ins(["29", "31"], "new")
         requests = [len(sticky.last_requests(name)) for name in ("29", "31")]
-        bound = sticky.models_binding_thinking()
 
-    assert (set(kept), requests, bound) == ({"29"}, [1, 0], {"a-model"})
+    assert (set(kept), requests) == ({"29"}, [1, 0])
 
 
 def test_a_file_of_a_newer_version_is_left_alone_and_a_damaged_one_begun_anew(
@@ -139,14 +136,14 @@ def test_the_last_64_requests_of_names_that_begin_alike_are_looked_at(
     """The last first, with all that was kept of each."""
     with contextlib.closing(Stickiness(home_dir, 0.0)) as sticky:
         for at in range(number):
-            sticky.record_request(f"s/#{at}", Sent(f"h{at}", at, f"p{at}", at, 3_600, at + 0.5), {})
+            sticky.record_request(f"s/#{at}", Sent(f"h{at}", at, f"p{at}", at, at + 0.5), {})
         found = sticky.last_requests("s/")
 
     last = number - 1
     assert len(found) == known
     assert found[0] == (
         f"s/#{last}",
-        Sent(f"h{last}", last, f"p{last}", last, 3_600, last + 0.5, number),
+        Sent(f"h{last}", last, f"p{last}", last, last + 0.5, number),
     )
 
 

@@ -115,7 +115,7 @@ def test_keys_that_are_sent_for_thirty_days_are_promised_to_all_sessions_but_one
     assert traces.promised_keys(home_dir, "") == set()
     with contextlib.closing(Stickiness(home_dir, 0.0)) as sticky:
         for name, age_s in ages_s.items():
-            sent = Sent("h", 1, "p", None, 300, now - age_s)
+            sent = Sent("h", 1, "p", None, now - age_s)
             fresh = {"a": StandIn(2, {}, f"of {name}", 1.0), "b": StandIn(2, {}, "", 1.0)}
             sticky.record_request(name, sent, fresh)
         running = traces.promised_keys(home_dir, "s1")
@@ -147,7 +147,7 @@ def test_a_forgotten_session_leaves_no_stand_in_and_no_word_of_it(home_dir: str)
     with contextlib.closing(Stickiness(home_dir, 0.0)) as sticky:
         for name in ("s1/", "s1/agent", "s10/"):
             fresh = {"a": StandIn(2, {"text": f"zanzibar {name}"}, "key", 1.0)}
-            sticky.record_request(name, Sent("h", 1, "p", None, 300, time.time()), fresh)
+            sticky.record_request(name, Sent("h", 1, "p", None, time.time()), fresh)
         assert traces.forget(home_dir, Asked(("s1",)), dry_run=True) == {}
         assert len(sticky.last_requests("s1/")) == 1
         assert traces.forget(home_dir, Asked(("s1", "s2")), dry_run=False) == {}

@@ -57,7 +57,7 @@ def test_a_session_is_forgotten_everywhere_and_stays_so(
         logs.audit_notice(home_dir, one.session_id, {}, {"kind": "block"})
         sticky = Stickiness(home_dir, 0.0)
         stands = {one.session_id[-3:]: StandIn(1, {"text": "capybara"}, "k", 1.0)}
-        sticky.record_request(f"{one.session_id}/", Sent("h", 1, "p", None, 300, 1.0), stands)
+        sticky.record_request(f"{one.session_id}/", Sent("h", 1, "p", None, 1.0), stands)
         sticky.close()
     brimline("history")
     brimline("memory", "index")

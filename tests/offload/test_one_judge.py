@@ -208,7 +208,9 @@ def _by_gateway(
         },
     ]
     body = {"model": "claude-sonnet-4-5", "tools": [{"name": "Read"}], "messages": messages}
-    outcome = compactor.compact(body, State(), Settings(layers=layers, rules=rules), now=0.0)
+    outcome = compactor.compact(
+        body, State(), Settings(layers=layers, rules=rules, arriving_ratio=1.0)
+    )
     shown = outcome.body["messages"][-1]["content"][-1]["content"]
     return None if shown == text else json.dumps(shown)
 

@@ -181,7 +181,7 @@ def test_what_the_gateway_sends_a_key_of_stays(home_dir: str, projects: Path) ->
     sticky = Stickiness(home_dir, now)
     for key, at in zip(keys, (now, now - LONG_AGO), strict=False):
         stands = {key: StandIn(1, {"text": "x" * 9_000}, key, 1.0)}
-        sticky.record_request("session/", Sent(key, 1, "p", None, 300, at), stands)
+        sticky.record_request("session/", Sent(key, 1, "p", None, at), stands)
     for is_running in (True, False):
         before = sorted(os.listdir(f"{home_dir}/gateway"))
         found = prune(home_dir, GARBAGE, Pass(values_in_all_traces, dry_run=True))

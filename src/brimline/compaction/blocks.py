@@ -30,7 +30,6 @@ _THINKING = ("thinking", "redacted_thinking")
 _NOTHING_LEFT = {"type": "text", "text": "(thinking)"}
 MOST_MARKERS = 4
 _MARKER = "cache_control"
-_LIFETIMES_S = {"5m": 300, "1h": 3_600}
 # How the client asks for a summary of the conversation; it has no other mark.
 _BOUNDARY = "[conversation boundary: what came before is summed up here, and gone]"
 _SUMMARY_WANTED = "Your task is to create a detailed summary of the conversation so far"
@@ -222,20 +221,6 @@ def asks_for_summary(blocks: list[Block]) -> bool:
 def position_behind_last_thinking(blocks: list[Block]) -> int:
     """The first position behind all thinking."""
     return next((at for at in range(len(blocks), 0, -1) if blocks[at - 1].is_thinking), 0)
-
-
-def cache_lifetime_s(body: Mapping[str, Any], usage: Mapping[str, Any] | None = None) -> int | None:
-    """Return how long the cache keeps what a request sent, by its usage or its own markers."""
-    written = (usage or {}).get("cache_creation")
-    if isinstance(written, dict):
-        for name, seconds in _LIFETIMES_S.items():
-            if written.get(f"ephemeral_{name}_input_tokens"):
-                return seconds
-    markers = [marker for _, marker in _cache_markers_with_places(body)]
-    if not markers:
-        return None
-    is_hour = isinstance(markers[-1], dict) and markers[-1].get("ttl") == "1h"
-    return _LIFETIMES_S["1h" if is_hour else "5m"]
 
 
 def estimate_tokens_of_replacement_fields(block: Block, fields: Mapping[str, Any]) -> float:

@@ -1,12 +1,14 @@
 """The layers applied to a conversation, request by request: `compact`, `compact_harder`. Pure.
 
     state = State()
-    outcome = compact(body, state, Settings(), now=time.time())
+    outcome = compact(body, state, Settings())
     answer = send(outcome.body)
-    note_lifetime_and_occupancy(state, body, answer["usage"])
+    note_occupancy(state, answer["usage"])
 
 `layers.LAYERS` has what is done to a block, this module when: each layer at most once per request,
-after a refusal for the length once more, harder. What was replaced stays replaced by the same
+after a refusal for the length once more, harder. What arrives is shown as a preview, at no price;
+what was sent is edited in one pass near the brim or not at all, since an edit costs the cache
+behind it, and on most models all thinking there. What was replaced stays replaced by the same
 bytes: `outcome.fresh` is to be kept by whoever wants that to hold after a restart, and given back
 through `lookup`.
 """
@@ -17,7 +19,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline.compaction import blocks, stand_ins, timing
+from brimline.compaction import blocks, stand_ins
 from brimline.compaction.layers import LAYERS, RETRY, Layer, Look, is_stand_in_final
 from brimline.compaction.references import Clock
 from brimline.offload import judge
@@ -46,23 +48,18 @@ class Settings:
     layers: tuple[Layer, ...] = LAYERS
     brim_tokens: int | None = 167_000
     """Where the client would compact; None where somebody else sees to that."""
-    near_brim_ratio: float = 0.838
-    """From here on the brim is near: 140,000 of the usual 167,000."""
-    worth_ratio: float = 0.06
-    """What an edit near the brim has to save, of the brim."""
-    waiting_weight: float = 2.0
-    """How much it counts that an edit waits, against the price of the break that it makes."""
-    prices: timing.Prices = timing.USUAL_PRICES
+    near_brim_ratio: float = 0.9
+    """From here on the brim is near."""
+    hot_requests: int = 3
+    """What was referred to so recently stays in the pass near the brim."""
+    worth_ratio: float = 0.2
+    """What that pass has to free, of what is sent."""
+    arriving_ratio: float = 0.8
+    """Of `rules.read_bytes`, for what arrives: that alone can be edited at no price."""
     token_factor: float = 1.0
     """How many tokens the model makes of what is estimated as one."""
     is_bound: bool = False
     """Whether the model takes back its thinking only with nothing changed before it."""
-    bound_read_ratio: float = 0.8
-    """Of `rules.read_bytes`: what arrives is all that can be edited there at no price."""
-    bound_near_brim_ratio: float = 0.9
-    bound_hot_requests: int = 3
-    bound_worth_ratio: float = 0.2
-    """What the one pass over such a model's past has to free, of what is sent."""
     rules: Rules = field(default_factory=Rules)
     """The user's settings of what is kept out; what `never` names stays for good."""
 
@@ -75,11 +72,6 @@ class State:
     """By block; None where there is known to be nothing."""
     sent: list[str] | None = None
     """The blocks of the last request."""
-    at: float | None = None
-    """When that was."""
-    lifetime_s: int = 300
-    """How long the cache keeps it."""
-    waited: dict[str, float] = field(default_factory=dict)
     drafts: dict[tuple[str, int], StandIn | None] = field(default_factory=dict)
     prompt_tokens: int | None = None
     """What the last request took of the window."""
@@ -109,7 +101,7 @@ class Report:
     layers: list[LayerOutcome] = field(default_factory=list)
     """In the order in which they were asked."""
     reason: str = ""
-    """Why an edit of what was sent before was made: `due`, `expired`, `brim` or `refused`."""
+    """Why an edit of what was sent before was made: `brim` or `refused`."""
     rewritten_tokens: float = 0.0
     """What the cache has to write again because of it."""
     original_tokens: float = 0.0
@@ -138,17 +130,15 @@ def compact(
     state: State,
     settings: Settings,
     *,
-    now: float | None = None,
     lookup: Lookup | None = None,
     found: list[Block] | None = None,
 ) -> Outcome:
-    """Apply what is cheap, due or free.
+    """Apply what is free, and near the brim what is cold.
 
     Args:
         body: a request; it is not changed.
         state: of its conversation; it is.
         settings: how hard.
-        now: seconds since any moment, for the cache's lifetime; without, no cache ever expires.
         lookup: what stands in for blocks that this state does not know.
         found: its blocks, where they were read before.
     """
@@ -163,10 +153,9 @@ def compact(
         return case.apply_drafts_and_make_outcome("compaction")
     state.clock.note_references_in_conversation(found)
     case.draft_stand_ins()
-    reason, cut = case.choose_reason_and_first_block(now)
+    reason, cut = case.choose_reason_and_first_block()
     outcome = case.apply_drafts_and_make_outcome("conversation", reason, cut)
-    state.sent, state.at = [block.id for block in found], now
-    state.lifetime_s = blocks.cache_lifetime_s(body) or state.lifetime_s
+    state.sent = [block.id for block in found]
     state.estimated_tokens = outcome.report.sent_tokens
     if state.refused_tokens is not None and outcome.report.original_tokens < state.refused_tokens:
         state.refused_tokens = None
@@ -175,7 +164,7 @@ def compact(
 
 def copy_for_branch(state: State) -> State:
     """The state of a conversation that parts from another one; what stands in is looked up."""
-    return replace(state, standing={}, waited=dict(state.waited), drafts={}, clock=Clock())
+    return replace(state, standing={}, drafts={}, clock=Clock())
 
 
 def rebuild_sent_request(
@@ -189,10 +178,9 @@ def rebuild_sent_request(
     return outcome
 
 
-def note_lifetime_and_occupancy(state: State, body: Any, usage: Mapping[str, Any]) -> None:
-    """Learn from what an answer says about its request: the cache's lifetime, the occupancy."""
+def note_occupancy(state: State, usage: Mapping[str, Any]) -> None:
+    """Learn what a request took of the window from its answer."""
     state.prompt_tokens = blocks.prompt_tokens_of_usage(usage) or state.prompt_tokens
-    state.lifetime_s = blocks.cache_lifetime_s(body, usage) or state.lifetime_s
 
 
 def compact_harder(
@@ -279,27 +267,20 @@ class _Case:
         self.sent_tokens = sum(self.tokens)
         self.warm = 0
         self.drafts: dict[int, StandIn] = {}
-        self.rules = settings.rules
-        if settings.is_bound:
-            read_bytes = int(settings.bound_read_ratio * self.rules.read_bytes)
-            self.rules = self.rules._replace(read_bytes=read_bytes)
+        read_bytes = int(settings.arriving_ratio * settings.rules.read_bytes)
+        self.rules = settings.rules._replace(read_bytes=read_bytes)
 
     def draft_stand_ins(self, hot: int | None = None) -> None:
         """What each block might be replaced by, if it were free."""
         self.warm = self._count_sent_before()
         self.drafts = {}
-        settings, is_near = self.settings, self._is_near_brim()
-        is_hard, first = hot is not None, 0
-        if settings.is_bound and not is_hard:
-            if is_near:
-                hot = settings.bound_hot_requests
-            else:
-                first = self._first_behind_sent_and_thinking()
+        is_hard = hot is not None
+        if not is_hard and self._is_near_brim():
+            hot = self.settings.hot_requests
+        first = self._first_behind_sent_and_thinking() if hot is None else 0
         for position in filter(self._may_block_be_changed, range(first, len(self.found))):
-            look = self._facts_for_judging_block(
-                position, hot, is_near_brim=is_near, is_hard=is_hard
-            )
-            drafts = (layer.draft(layer, look) for layer in settings.layers if layer.draft)
+            look = self._facts_for_judging_block(position, hot, is_hard=is_hard)
+            drafts = (layer.draft(layer, look) for layer in self.settings.layers if layer.draft)
             draft = next(filter(None, drafts), None)
             if draft is not None:
                 self.drafts[position] = draft
@@ -312,66 +293,25 @@ class _Case:
             return False
         return not judge.does_call_match_any(self.settings.rules.never, block.tool, block.arguments)
 
-    def _facts_for_judging_block(
-        self, position: int, hot: int | None, *, is_near_brim: bool, is_hard: bool
-    ) -> Look:
+    def _facts_for_judging_block(self, position: int, hot: int | None, *, is_hard: bool) -> Look:
         block, state = self.found[position], self.state
         standing, clock = state.standing.get(block.id), state.clock
         age = self.steps - clock.last_step_referring_to(block)
+        is_cold = hot is not None and age >= hot
         is_new = position >= self.warm and not self._is_repeat_of_replaced_call(position)
-        return Look(
-            block,
-            standing,
-            age,
-            hot,
-            is_new,
-            is_near_brim,
-            is_hard,
-            clock,
-            self.rules,
-            state.drafts,
-        )
+        return Look(block, standing, is_cold, is_new, is_hard, clock, self.rules, state.drafts)
 
-    def choose_reason_and_first_block(self, now: float | None) -> tuple[str, int]:
-        """Why and from which block on drafts are applied; those behind the warm ones are free."""
-        state, settings = self.state, self.settings
-        if settings.is_bound:
-            return self._why_where_if_thinking_bound()
-        if now is not None and state.at is not None and now - state.at > state.lifetime_s:
-            self.warm = 0
-            return "expired", 0
-        pending = [self._pending_after_added_wait(at) for at in self.drafts if at < self.warm]
-        saved = sum(change.saved_tokens for change in pending)
-        worth = settings.worth_ratio * (settings.brim_tokens or 0)
-        if pending and self._is_near_brim() and saved >= worth:
-            return "brim", pending[0].position
-        price, weight = (
-            settings.prices.rewrite_surcharge_per_token(state.lifetime_s),
-            settings.waiting_weight,
-        )
-        due = timing.position_where_edits_are_due(pending, self.tokens[: self.warm], price, weight)
-        return ("due", due) if due is not None else ("", self.warm)
-
-    def _pending_after_added_wait(self, position: int) -> timing.Pending:
-        """Note what it costs that a draft waits for one request more."""
-        name, saved = self.found[position].id, self.tokens_one_draft_saves(position)
-        waited = self.state.waited.get(name, 0.0) + self.settings.prices.read * saved
-        self.state.waited[name] = waited
-        return timing.Pending(position, saved, waited)
-
-    def _why_where_if_thinking_bound(self) -> tuple[str, int]:
-        """The same for a model that binds its thinking: its past is edited at once or not at all.
-
-        An edit costs all thinking behind it, so not even an expired cache makes it free.
-        """
+    def choose_reason_and_first_block(self) -> tuple[str, int]:
+        """Why and from which block on drafts are applied; what arrives is free."""
         free = self._first_behind_sent_and_thinking()
         waiting = [position for position in self.drafts if position < free]
         if not waiting or not self._is_near_brim():
             return "", free
         freed = sum(map(self.tokens_one_draft_saves, waiting))
         behind = range(waiting[0], len(self.found))
-        freed += sum(self.tokens[at] for at in behind if self.found[at].is_thinking)
-        is_worth_it = freed >= self.settings.bound_worth_ratio * self.sent_tokens
+        if self.settings.is_bound:
+            freed += sum(self.tokens[at] for at in behind if self.found[at].is_thinking)
+        is_worth_it = freed >= self.settings.worth_ratio * self.sent_tokens
         return ("brim", waiting[0]) if is_worth_it else ("", free)
 
     def _first_behind_sent_and_thinking(self) -> int:
@@ -401,13 +341,12 @@ class _Case:
             outcome.former[block.id] = standing.get(block.id)
             outcome.fresh[block.id] = standing[block.id] = draft
             outcome.originals[draft.key] = block
-            self.state.waited.pop(block.id, None)
             self.tokens[at] = draft.tokens
         if applied and self.settings.is_bound:
             outcome.fresh |= self.leave_out_thinking_from(first)
         report.sent_tokens = sum(self.tokens)
         report.rewritten_tokens = sum(self.tokens[first : self.warm])
-        if first < self.warm or (applied and reason == "expired"):
+        if first < self.warm:
             report.reason = reason
         self.put_stand_ins_into_outcome(outcome, first if first < self.warm else None)
         return outcome
@@ -457,10 +396,7 @@ class _Case:
         if state.prompt_tokens is None or settings.brim_tokens is None:
             return False
         grown = (self.sent_tokens - state.estimated_tokens) * settings.token_factor
-        ratio = settings.near_brim_ratio
-        if settings.is_bound:
-            ratio = settings.bound_near_brim_ratio
-        return state.prompt_tokens + grown >= ratio * settings.brim_tokens
+        return state.prompt_tokens + grown >= settings.near_brim_ratio * settings.brim_tokens
 
     def _is_repeat_of_replaced_call(self, position: int) -> bool:
         """Tell whether the last result of the same call is not shown whole."""

@@ -18,7 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from brimline import clock, models
-from brimline.compaction import blocks, compactor, stand_ins, timing
+from brimline.compaction import blocks, compactor, stand_ins
 from brimline.errors import BrimlineError
 from brimline.fast import io
 from brimline.gateway.stickiness import Sent
@@ -94,14 +94,13 @@ class Conversations:
         self._policy = policy
         self._stickiness = stickiness
         self._known: OrderedDict[str, _Known] = OrderedDict()
-        self._bound = stickiness.models_binding_thinking()
         self._lock = threading.Lock()
 
-    def prepare_request(self, raw: bytes, headers: Mapping[bytes, bytes], now: float) -> Passing:
+    def prepare_request(self, raw: bytes, headers: Mapping[bytes, bytes]) -> Passing:
         """A request with what the layers say."""
         with self._log_and_swallow_failures():
             passing = Passing(raw, raw)
-            self._set_outcome(passing, headers, now)
+            self._set_outcome(passing, headers)
             return passing
         return Passing(raw, raw)
 
@@ -126,15 +125,13 @@ class Conversations:
     def drop_thinking_in_place(self, passing: Passing, *, all_of_it: bool) -> bool:
         """After a refusal of thinking: whether there is a form without it, now in its place.
 
-        Its model is known for that from now on. What is not refused because of our edits is the
-        client's own affair.
+        What is not refused because of our edits is the client's own affair.
         """
         before = passing.outcome
         if before is None:
             return False
 
         def outcome_without_thinking(state: State) -> Outcome | None:
-            self._note_model_binds_thinking(passing.model)
             return compactor.outcome_without_thinking(
                 passing.body, passing.found, state, before, all_of_it=all_of_it
             )
@@ -162,7 +159,7 @@ class Conversations:
             with passing.known.lock:
                 compactor.note_second_refusal(passing.known.state, passing.body)
 
-    def body_as_if_sent(self, raw: bytes, headers: Mapping[bytes, bytes], now: float) -> bytes:
+    def body_as_if_sent(self, raw: bytes, headers: Mapping[bytes, bytes]) -> bytes:
         """A request whose tokens are to be counted, as it would be sent; nothing is kept of it."""
         with self._log_and_swallow_failures():
             passing = Passing(raw, raw)
@@ -175,22 +172,18 @@ class Conversations:
             else:
                 with known.lock:
                     state = copy.deepcopy(known.state)
-            outcome = self._apply_layers(passing, state, now, is_sent=False)
+            outcome = self._apply_layers(passing, state, is_sent=False)
             return _json_bytes_of_body(outcome.body) if outcome.is_changed else raw
         return raw
 
-    def note_answer(
-        self, passing: Passing, usage: Mapping[str, Any] | None, *, dropped_thinking: bool = False
-    ) -> None:
+    def note_answer(self, passing: Passing, usage: Mapping[str, Any] | None) -> None:
         """What became of a request: learn from it, and leave a line in the session's spool."""
         if passing.known is None or passing.outcome is None:
             return
         with self._log_and_swallow_failures():
-            if dropped_thinking:
-                self._note_model_binds_thinking(passing.model)
             if usage and passing.outcome.report.kind == "conversation":
                 with passing.known.lock:
-                    compactor.note_lifetime_and_occupancy(passing.known.state, passing.body, usage)
+                    compactor.note_occupancy(passing.known.state, usage)
             if passing.outcome.is_changed:
                 self._spool_outcome(passing, passing.outcome, usage or {})
 
@@ -207,18 +200,12 @@ class Conversations:
         with contextlib.suppress(OSError):
             logs.record_failure(self._home, "Gateway", error)
 
-    def _note_model_binds_thinking(self, model: str) -> None:
-        """Remember that a model binds its thinking, also after a restart."""
-        if model not in self._bound:
-            self._bound.add(model)
-            self._stickiness.keep_model_binding_thinking(model)
-
-    def _set_outcome(self, passing: Passing, headers: Mapping[bytes, bytes], now: float) -> None:
+    def _set_outcome(self, passing: Passing, headers: Mapping[bytes, bytes]) -> None:
         if not self._fill_in_conversation(passing, headers):
             return
         known = passing.known = self._load_or_make_known_conversation(passing)
         with known.lock:
-            self._decide_and_keep(passing, known, now)
+            self._decide_and_keep(passing, known)
 
     def _fill_in_conversation(self, passing: Passing, headers: Mapping[bytes, bytes]) -> bool:
         """Tell whether a request is of a conversation, and of which."""
@@ -236,10 +223,10 @@ class Conversations:
         passing.name = self._continued_or_new_name(passing)
         return True
 
-    def _decide_and_keep(self, passing: Passing, known: _Known, now: float) -> None:
+    def _decide_and_keep(self, passing: Passing, known: _Known) -> None:
         state = known.state
-        made = self._resent_outcome(passing, state, now)
-        outcome = made or self._apply_layers(passing, state, now)
+        made = self._resent_outcome(passing)
+        outcome = made or self._apply_layers(passing, state)
         try:
             self._commit_outcome(passing, known, outcome)
         except (OSError, sqlite3.Error, BrimlineError) as error:
@@ -251,30 +238,27 @@ class Conversations:
             if passing.outcome.is_changed:
                 passing.raw = _json_bytes_of_body(passing.outcome.body)
 
-    def _resent_outcome(self, passing: Passing, state: State, now: float) -> Outcome | None:
+    def _resent_outcome(self, passing: Passing) -> Outcome | None:
         """The bytes that were sent for the same request: after a restart, or asked once more."""
         before = _find_identical_request(passing.requests, passing.original)[1]
         if before is None:
             return None
         standing = self._stickiness.sent_stand_ins(passing.names, passing.name, before.number)
-        state.at = now
-        passing.sent = before._replace(at=now)
+        passing.sent = before._replace(at=clock.now_s())
         return compactor.rebuild_sent_request(passing.body, passing.found, standing, before.marked)
 
-    def _apply_layers(
-        self, passing: Passing, state: State, now: float, *, is_sent: bool = True
-    ) -> Outcome:
+    def _apply_layers(self, passing: Passing, state: State, *, is_sent: bool = True) -> Outcome:
         """Return what the layers make of a request that was not sent before."""
         find = partial(
             self._stickiness.adopt_others_stand_ins, conversation=passing.name, is_sent=is_sent
         )
         passing.settings = self._layer_settings_for(passing, state)
         outcome = compactor.compact(
-            passing.body, state, passing.settings, now=now, lookup=find, found=passing.found
+            passing.body, state, passing.settings, lookup=find, found=passing.found
         )
         if outcome.report.kind in ("conversation", "compaction"):
             told, line = _hash_bytes(passing.original), state.sent or []
-            passing.sent = Sent(told, len(line), _hash_block_ids(line), None, state.lifetime_s, now)
+            passing.sent = Sent(told, len(line), _hash_block_ids(line), None, clock.now_s())
         return outcome
 
     def _layer_settings_for(self, passing: Passing, state: State) -> Settings:
@@ -298,9 +282,8 @@ class Conversations:
         return replace(
             self._settings,
             brim_tokens=None if _does_mod_compact(session) else brim,
-            prices=_cache_price_ratios(model, state.prompt_tokens or 0),
             token_factor=_token_factor_of_model(model),
-            is_bound=model.binds_thinking or passing.model in self._bound,
+            is_bound=model.binds_thinking,
         )
 
     def _lookup_model(self, passing: Passing) -> models.Model:
@@ -354,7 +337,6 @@ class Conversations:
     def _restore_state_from_last_request(self, passing: Passing, state: State, last: Sent) -> None:
         """Take over what a conversation has sent, and with what in the place of which."""
         names = passing.names[: last.blocks]
-        state.at, state.lifetime_s = last.at, last.lifetime_s
         if names and _hash_block_ids(names) == last.prefix:
             state.sent = names
             standing = self._stickiness.sent_stand_ins(names, passing.name)
@@ -426,15 +408,6 @@ def _does_mod_compact(session: SessionState) -> bool:
 def _token_factor_of_model(model: models.Model) -> float:
     """Return how many tokens a model makes of what is estimated as one."""
     return models.MOST_CHARACTERS_PER_TOKEN / model.characters_per_token
-
-
-def _cache_price_ratios(model: models.Model, prompt_tokens: int) -> timing.Prices:
-    """Return what the cache costs, as shares of the price of the prompt."""
-    prices = model.prices_for_prompt(prompt_tokens)
-    if prices is None:
-        return timing.USUAL_PRICES
-    of_cache = (prices.read, prices.write_5m, prices.write_1h)
-    return timing.Prices(*[price / prices.input for price in of_cache])
 
 
 def _hash_block_ids(names: list[str]) -> str:

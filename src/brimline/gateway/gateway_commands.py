@@ -48,14 +48,14 @@ def _parse_layers(_context: object, _parameter: object, text: str) -> tuple[Laye
     metavar="LIST",
     help="Which apply, or off.",
 )
-@click.option("--test-clock", is_flag=True, hidden=True)  # the time is x-replay-time
+# Harnesses that replay sessions give it; no layer asks for the time.
+@click.option("--test-clock", is_flag=True, hidden=True, expose_value=False)
 @click.option("--inherited", nargs=2, type=int, hidden=True)
 def gateway(
     port: int,
     upstream: str | None,
     secret: str | None,
     layers: tuple[Layer, ...],
-    test_clock: bool,
     inherited: tuple[int, int] | None,
     as_json: bool,
 ) -> None:
@@ -73,7 +73,7 @@ def gateway(
     descriptor, lifeline = inherited or (None, None)
     source = "--upstream" if upstream else serving.BASE_URL
     service = serving.checked_url(upstream or os.environ.get(source) or serving.SERVICE, source)
-    plan = serving.Plan(service, secret, layers, test_clock, lifeline)
+    plan = serving.Plan(service, secret, layers, lifeline)
     listening = serving.listen(port) if descriptor is None else serving.inherited_socket(descriptor)
 
     def print_base_url() -> None:

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from brimline.gateway.conversations import Conversations, Passing
 
-    Clock = Callable[[dict[bytes, bytes]], float]
     Scope = dict[str, Any]
     Receive = Callable[[], Awaitable[dict[str, Any]]]
     Send = Callable[[dict[str, Any]], Awaitable[None]]
@@ -56,14 +55,11 @@ _BOUND = b"bound to a different conversation"
 class Proxy:
     """The app, for one upstream and one secret path."""
 
-    def __init__(
-        self, upstream: str, secret: str, conversations: Conversations | None, now: Clock
-    ) -> None:
+    def __init__(self, upstream: str, secret: str, conversations: Conversations | None) -> None:
         self._client, self._upstream = _make_http_client(upstream), httpx2.URL(upstream)
         self._base = self._upstream.raw_path.rstrip(b"/")
         self._secret = secret.encode()
         self._conversations = conversations
-        self._now = now
         self._asked = 0
 
     async def close(self) -> None:
@@ -104,15 +100,14 @@ class Proxy:
         self, scope: Scope, headers: dict[bytes, bytes], path: bytes, raw: bytes, send: Send
     ) -> None:
         talks, is_post = self._conversations, scope["method"] == "POST"
-        now = self._now(headers)
         passing: Passing | None = None
         if talks and is_post and path.endswith(_COUNT):
-            raw = await asyncio.to_thread(talks.body_as_if_sent, raw, headers, now)
+            raw = await asyncio.to_thread(talks.body_as_if_sent, raw, headers)
         elif talks and is_post and path.endswith(_MESSAGES):
             if _lacks_earlier_messages(raw):
                 await _send_error(send, _BAD_REQUEST, _NO_THREADS, "invalid_request_error")
                 return
-            passing = await asyncio.to_thread(talks.prepare_request, raw, headers, now)
+            passing = await asyncio.to_thread(talks.prepare_request, raw, headers)
             raw, scope = passing.raw, _scope_with_readable_encodings(scope, headers)
         query = scope["query_string"]
         target = (self._base + path or b"/") + (b"?" + query if query else b"")
@@ -158,8 +153,7 @@ class Proxy:
 
     def _note_answer(self, passing: Passing, usage: _Usage) -> None:
         if self._conversations:
-            dropped = usage.has_dropped_thinking
-            self._conversations.note_answer(passing, usage.tokens, dropped_thinking=dropped)
+            self._conversations.note_answer(passing, usage.tokens)
 
     async def _send_other_forms_of_refused(
         self, scope: Scope, target: bytes, passing: Passing, refusal: _Answer
@@ -362,8 +356,6 @@ class _Usage:
         self._parts: list[bytes] = []
         self._response = response
         self.tokens: dict[str, Any] | None = None
-        self.has_dropped_thinking = False
-        """Whether the service left out thinking because something before it changed."""
 
     def add_chunk(self, chunk: bytes) -> bool:
         """Hear one more piece; True where it completes what is said about the usage."""
@@ -373,9 +365,6 @@ class _Usage:
         self._parts.append(chunk)
         data = _decode_body(self._response, b"".join(self._parts))
         self.tokens = self._usage_found_so_far(data)
-        self.has_dropped_thinking = (
-            b'"thinking_dropped"' in data and b'"prefix_binding_mismatch"' in data
-        )
         return self.tokens is not None
 
     def _usage_found_so_far(self, data: bytes) -> dict[str, Any] | None:

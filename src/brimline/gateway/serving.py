@@ -38,7 +38,6 @@ _SECRET_BYTES = 18
 _BACKLOG = 256
 _KEEP_ALIVE_S = 300
 _GOODBYE_S = 5
-_REPLAYED = b"x-replay-time"
 
 
 class Plan(NamedTuple):
@@ -47,7 +46,6 @@ class Plan(NamedTuple):
     upstream: str
     secret: str
     layers: tuple[Layer, ...]
-    has_test_clock: bool = False
     lifeline: int | None = None
     """A descriptor that ends when whoever started the gateway has ended."""
 
@@ -143,8 +141,7 @@ async def _serve(plan: Plan, listening: socket.socket, ready: Callable[[], None]
     server_log = logging.getLogger("uvicorn")
     server_log.addHandler(_Failures(home_dir))
     server_log.propagate = False
-    now = _time_in_replay_header if plan.has_test_clock else _time_ignoring_headers
-    app = Proxy(plan.upstream, plan.secret, known, now)
+    app = Proxy(plan.upstream, plan.secret, known)
     server = _make_server(app)
     if plan.lifeline is not None:
         loop.add_reader(plan.lifeline, _on_lifeline_end_stop_server, server, plan.lifeline)
@@ -213,15 +210,3 @@ def _layer_settings(plan: Plan, policy: Policy) -> Settings:
 def _on_lifeline_end_stop_server(server: uvicorn.Server, lifeline: int) -> None:
     asyncio.get_running_loop().remove_reader(lifeline)
     server.should_exit = True
-
-
-def _time_ignoring_headers(_headers: dict[bytes, bytes]) -> float:
-    return clock.now_s()
-
-
-def _time_in_replay_header(headers: dict[bytes, bytes]) -> float:
-    """The moment that a replayed request was recorded in."""
-    try:
-        return float(headers[_REPLAYED])
-    except (KeyError, ValueError):
-        return clock.now_s()

@@ -35,10 +35,9 @@ CREATE TABLE IF NOT EXISTS stand_ins (
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS requests (
     number INTEGER PRIMARY KEY AUTOINCREMENT, conversation TEXT, hash TEXT, blocks INTEGER,
-    prefix TEXT, marked INTEGER, lifetime_s INTEGER, at REAL
+    prefix TEXT, marked INTEGER, at REAL
 );
 CREATE INDEX IF NOT EXISTS requests_of ON requests (conversation);
-CREATE TABLE IF NOT EXISTS bound_models (name TEXT PRIMARY KEY);
 """
 _ROWS = """
 SELECT block, conversation, layer, fields, key, tokens, at FROM stand_ins WHERE block IN (?)
@@ -57,8 +56,6 @@ class Sent(NamedTuple):
     """A hash of all its blocks."""
     marked: int | None
     """The block before which our marker for the cache stands."""
-    lifetime_s: int
-    """How long the cache keeps it."""
     at: float
     number: int | None = None
     """The later, the larger; None before it is kept."""
@@ -127,7 +124,7 @@ class Stickiness:
         """What conversations with this name, or with `#` behind it, sent last; the last first."""
         with self._lock:
             rows = self._database.execute(
-                "SELECT conversation, hash, blocks, prefix, marked, lifetime_s, at, number"
+                "SELECT conversation, hash, blocks, prefix, marked, at, number"
                 " FROM requests WHERE conversation >= ? AND conversation < ? || '$'"
                 " ORDER BY number DESC LIMIT ?",
                 (base, base, _MOST_REQUESTS),
@@ -150,7 +147,7 @@ class Stickiness:
             run("BEGIN IMMEDIATE")
             number = run(
                 "INSERT OR REPLACE INTO requests (conversation, hash, blocks, prefix, marked,"
-                " lifetime_s, at, number) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                " at, number) VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (conversation, *sent),
             ).lastrowid
             run(
@@ -165,16 +162,6 @@ class Stickiness:
             ]  # fmt: skip
             self._database.executemany(_KEEP_STAND_INS, rows)
         return number or 0
-
-    def models_binding_thinking(self) -> set[str]:
-        """The models that have shown that they bind their thinking."""
-        with self._lock:
-            return {name for (name,) in self._database.execute("SELECT name FROM bound_models")}
-
-    def keep_model_binding_thinking(self, model: str) -> None:
-        """Remember one."""
-        with self._lock:
-            self._database.execute("INSERT OR IGNORE INTO bound_models VALUES (?)", (model,))
 
     def close(self) -> None:
         """Leave one file behind."""
