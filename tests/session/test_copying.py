@@ -142,6 +142,36 @@ def test_a_copy_is_a_branch_as_the_client_makes_them(run: Run, recorded: Recorde
     )
 
 
+@pytest.mark.parametrize("link", ["one/subagents/away", "one/subagents", "one", "../../tasks/one"])
+def test_nothing_is_copied_that_a_link_beside_a_session_leads_to(
+    link: str, run: Run, recorded: Recorded, tmp_path: Path
+) -> None:
+    """A session's file may come with a stranger's folder."""
+    away, config = tmp_path / "away", Path(paths.client_config_dir())
+    for folder in (away, away / "subagents"):
+        folder.mkdir()
+        (folder / "id_key").write_text("private")
+    place = config / "projects" / "-p" / link
+    shutil.rmtree(place, ignore_errors=True)
+    place.symlink_to(away)
+
+    told = purge(run, recorded)
+
+    assert told["copy_is_new"]
+    assert not list(config.rglob("id_key"))
+
+
+def test_a_name_that_is_no_id_brings_nothing_along(run: Run, recorded: Recorded) -> None:
+    """Of `...jsonl` it would be all that the client keeps."""
+    hidden = shutil.copy(recorded.path, Path(recorded.path).with_name("...jsonl"))
+
+    told = run("session", "purge", str(hidden), "--keep-recent", "0", "--yes")
+
+    folders = Path(paths.client_config_dir()).rglob(told["copy_session"])
+    assert told["copy_is_new"]
+    assert not list(folders)
+
+
 def test_half_a_line_is_not_copied_and_what_an_open_session_adds_neither(
     run: Run, recorded: Recorded, home_dir: str
 ) -> None:

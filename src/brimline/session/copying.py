@@ -256,6 +256,8 @@ def copy_belongings(session: str, name: str) -> None:
         OSError: something of it cannot be read or written.
     """
     copy, original = f"{os.path.dirname(session)}/{name}.jsonl", find.session_id_of(session)
+    if paths.safe_session_id(original) != original or os.path.islink(session[: -len(".jsonl")]):
+        return  # `..` and links lead elsewhere
     *_, agents = targets = _folders_of_belongings(copy)
     for source, target in zip(_folders_of_belongings(session), targets, strict=True):
         _copy_folder(source, target)
@@ -286,9 +288,14 @@ def _folders_of_belongings(session: str) -> list[str]:
 
 
 def _copy_folder(source: str, target: str) -> None:
-    if os.path.isdir(source):
+    if os.path.isdir(source) and not os.path.islink(source):
         with contextlib.suppress(shutil.Error):  # what was taken away meanwhile
-            shutil.copytree(source, target, dirs_exist_ok=True, ignore=lambda *_: {".lock"})
+            shutil.copytree(source, target, dirs_exist_ok=True, ignore=_locks_and_links)
+
+
+def _locks_and_links(folder: str, names: list[str]) -> list[str]:
+    """What is not copied: a link may lead anywhere."""
+    return [name for name in names if name == ".lock" or os.path.islink(f"{folder}/{name}")]
 
 
 def _note_copy(order: Order, path: str, length: int) -> None:
