@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import zlib
 from typing import TYPE_CHECKING, Any
 
@@ -174,6 +175,24 @@ def test_a_project_is_called_by_what_it_is_cloned_from(
     (folder / ".git" / "config").write_text(f"[core]\n\tbare = false\n{config}")
 
     assert points.project_label(f"{folder}/", "before") == label
+
+
+def test_a_projects_name_is_by_its_own_file_and_in_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Settings beside a stranger's folder name no other project, and a long one takes no time."""
+    own, settings = tmp_path / "clone", tmp_path / "planted" / "git" / "config"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('[remote "origin"]\n\turl = https://example.org/team/secret\n')
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "planted"))
+    subprocess.run(["git", "init", "-q", str(own)], check=True)
+
+    assert points.project_label(str(own)) == "clone"
+
+    url = f"https://example.org/a{'.git' * 1_000}{'/' * 2_000}"
+    with (own / ".git" / "config").open("a") as config:
+        config.write(f'[remote "origin"]\n\turl = {url}!\n')
+    assert points.project_label(str(own)).startswith("example.org/a.git")
 
 
 def test_a_teammates_hit_has_a_number_that_none_here_has() -> None:

@@ -44,6 +44,8 @@ _REMOTE = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 _LABEL_CHARACTERS = 100
+# The pattern takes long for a longer one that means it harm.
+_REMOTE_CHARACTERS = 1_000
 _FIRST_NUMBER = 10**11
 # What an honest word adds to a score at most: it is in one of a million entries, and in this often.
 _MOST_PER_WORD = 30.0
@@ -77,9 +79,10 @@ def project_label(folder: str, last_label: str = "") -> str:
 
     Where the folder is gone, or git does not answer, by the label that it had.
     """
-    arguments = ("config", "--default", "", "--get", "remote.origin.url")
+    # Its own file alone: the settings in a home are of no project.
+    arguments = ("config", "--local", "--default", "", "--get", "remote.origin.url")
     remote = git.run_git(folder, arguments, timeout_s=_GIT_S)
-    match = _REMOTE.fullmatch((remote or "").strip())
+    match = _REMOTE.fullmatch((remote or "").strip()[:_REMOTE_CHARACTERS])
     if match:
         return mask(f"{match['host'] or match['name']}/{match['path']}".lower())
     return (last_label if remote is None else "") or folder.rstrip("/").rpartition("/")[2]
