@@ -84,6 +84,17 @@ def test_the_newest_protocol_needs_no_greeting(home_dir: str) -> None:
     assert answer["content"][0]["text"].startswith("[brimline recall: no output")
 
 
+def test_a_projects_variables_do_not_act_before_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One has the interpreter import what it names, the other has click answer instead of us."""
+    monkeypatch.setenv("_PYTHON_SYSCONFIGDATA_NAME", "a_module_of_the_projects_choice")
+    monkeypatch.setenv("_BRIMLINE_COMPLETE", "bash_source")
+    run = "import sys; sys.argv = ['brimline', 'mcp']; from brimline.cli.main import main; main()"
+    with Server(code=run) as process:
+        hello = process.hello()
+
+    assert hello["serverInfo"]["name"] == "brimline"
+
+
 MALFORMED = (
     b"{not json",
     b"",

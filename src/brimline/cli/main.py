@@ -16,6 +16,8 @@ def main() -> None:
     before = signal.getsignal(signal.SIGINT)
     # In the background Ctrl-C is ignored, which is to stay so.
     is_usual = before is signal.default_int_handler
+    if sys.argv[1:]:  # a shell that completes a line gives no words
+        _drop_variables_that_act_before_us()
     try:
         if is_usual:
             signal.signal(signal.SIGINT, _handle_sigint_by_exit)
@@ -31,6 +33,12 @@ def main() -> None:
         # The reader (`head`, a pager) has seen enough; Python must not complain while it ends.
         os._exit(_READER_GONE)
     sys.exit(code)
+
+
+def _drop_variables_that_act_before_us() -> None:
+    """A project can set them: one has the interpreter load a module in spite of `-I`."""
+    for name in [name for name in os.environ if name.startswith(("_PYTHON", "_BRIMLINE"))]:
+        del os.environ[name]
 
 
 def _handle_sigint_by_exit(_number: int, _frame: Any) -> NoReturn:
