@@ -1,13 +1,12 @@
-"""Measures the forecast on recorded segments: error and coverage by distance to compaction.
+"""Measures the forecast on recorded segments: error, coverage and jumps by distance.
 
     python benchmarks/forecast.py growth.csv
     python benchmarks/forecast.py ~/.claude/projects
 
 Takes a table (columns `model`, `ended_by`, `occupancy_tokens_per_request`) or transcripts, files or
-folders. Only segments ended by an automatic compaction are judged; all of them are learned from.
-A segment is judged at its first request within the distance; the truth is the number of requests
-from there to its last. `learned` knows nothing but the other segments, `shipped` nothing but what
-brimline ships.
+folders. At every request from the second on it is asked how many more add so many tokens; the truth
+is the first that has. What is usual is learned from the other segments. A jump is an answer more
+than twice or less than half of that at the request before, for the same distance.
 """
 
 from __future__ import annotations
@@ -17,29 +16,24 @@ import csv
 import json
 import os
 import sys
-from statistics import fmean, median
+from itertools import pairwise
+from statistics import fmean, quantiles
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline import models
 from brimline.gauge import forecast as forecasts
-from brimline.gauge.window import (
-    COMPACTION_RESERVE_TOKENS,
-    DEFAULT_WINDOW_TOKENS,
-    window_proved_by_occupancy,
-)
 from brimline.transcript.row import is_compaction_row, usage_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-DISTANCES = (45, 30, 20, 15, 10, 7, 5, 3)
-LARGEST_ERRORS = {30: 0.30, 15: 0.32}
-COVERAGE_LIMITS = (0.75, 0.90)
-# Where clients compacted a window of 200,000: until 2.1.20, and since.
-CLIENT_POINTS = (155_000, 167_000)
-HEADER = """\
-             median relative error                              coverage           interval
-points    n  last 3  last 20  population  shipped  learned   shipped  learned  width/ops"""
+    # Low end, middle and high end by the occupancies seen, the tokens left and what is usual.
+    Rule = Callable[[list[int], int, float], tuple[float, float, float]]
+
+# The largest median error by tokens ahead.
+LARGEST_ERRORS = {60_000: 0.34, 30_000: 0.38, 12_000: 0.45}
+COVERAGE_LIMITS = (0.76, 0.88)
+MOST_JUMPS = 0.005
+JUMP_FACTOR = 2
 OCCUPANCIES = "occupancy_tokens_per_request"
 
 
@@ -51,35 +45,14 @@ class Segment(NamedTuple):
     occupancies: list[int]
 
 
-class Sample(NamedTuple):
-    """One moment of one segment, with what was to come."""
-
-    segment: Segment
-    seen: list[int]
-    tokens_left: int
-    truth: int
-
-
-class Learned(NamedTuple):
-    """What the other segments teach: a usual speed, and their mean growth per request."""
-
-    usual_speed: float
-    mean_growth: float
-
-
-class Case(NamedTuple):
-    """A sample and what may be known when it is judged."""
-
-    sample: Sample
-    learned: Learned
-
-
 class Score(NamedTuple):
-    """How one forecaster did on one sample."""
+    """How a rule did at a distance."""
 
-    error: float
-    covered: bool
-    width: float
+    cases: int
+    median: float
+    p80: float
+    coverage: float
+    jumps: float
 
 
 class BadInputError(Exception):
@@ -90,75 +63,119 @@ def main() -> int:
     """Print the table; with `--check`, fail where a target is missed."""
     arguments = _parser().parse_args()
     try:
-        point = _point_rule(arguments.point)
         segments = load(arguments.paths)
     except BadInputError as error:
         print(error, file=sys.stderr)
         return 2
-    judged = sum(segment.ended_by == "compaction" for segment in segments)
-    print(f"{judged} segments ended by an automatic compaction, {len(segments)} in all\n")
-    missed = report(segments, point)
+    missed = report(segments)
     if arguments.check and missed:
         print("\n" + "\n".join(missed), file=sys.stderr)
         return 1
     return 0
 
 
-def report(segments: list[Segment], point: str | int) -> list[str]:
-    """Print one line per distance; returns the targets that were missed, a sentence each."""
-    judged = [
-        (segment, _learn_from_others(segments, index))
-        for index, segment in enumerate(segments)
-        if segment.ended_by == "compaction"
-    ]
-    print(HEADER)
+def report(segments: list[Segment]) -> list[str]:
+    """Print one line per distance and rule; returns the targets that were missed."""
+    cases = list(zip(segments, _usual_by_others(segments), strict=True))
+    print(f"{len(segments)} segments, {sum(len(one.occupancies) for one in segments):,} requests\n")
+    print("tokens ahead  rule            cases  median   p80  coverage  jumps")
     missed = []
-    for distance in DISTANCES:
-        cases = [
-            Case(sample, learned)
-            for segment, learned in judged
-            if (sample := sample_at(segment, distance, point))
-        ]
-        if not cases:
-            continue
-        shipped = [_judge(case.sample, _shipped(case)) for case in cases]
-        learned_scores = [_judge(case.sample, case.learned.usual_speed) for case in cases]
-        error, coverage = _error(learned_scores), _coverage(learned_scores)
-        print(
-            f"{distance:6} {len(cases):4} "
-            f"{_speed_error(cases, lambda case: _mean_growth(case, 3)):7.2f} "
-            f"{_speed_error(cases, lambda case: _mean_growth(case, 20)):8.2f} "
-            f"{_speed_error(cases, lambda case: case.learned.mean_growth):11.2f} "
-            f"{_error(shipped):8.2f} {error:8.2f} "
-            f"{_coverage(shipped):9.2f} {coverage:8.2f} "
-            f"{median([score.width for score in learned_scores]):10.2f}"
-        )
-        if distance in LARGEST_ERRORS:
-            missed += _missed(distance, error, coverage)
+    for distance in LARGEST_ERRORS:
+        for name, rule in RULES.items():
+            score = _score(cases, distance, rule)
+            coverage = f"{score.coverage:.2f}" if rule is _by_forecast else ""
+            print(
+                f"{distance:12,}  {name:14} {score.cases:6,} {score.median:7.2f} {score.p80:5.2f} "
+                f"{coverage:>9} {score.jumps:6.1%}"
+            )
+            if rule is _by_forecast:
+                missed += _missed(distance, score)
     return missed
 
 
-def sample_at(segment: Segment, distance: float, point: str | int) -> Sample | None:
-    """The first request within the distance of the point; None without a past or a future."""
-    final = segment.occupancies[-1]
-    window = window_proved_by_occupancy(final) or DEFAULT_WINDOW_TOKENS
-    target = _point_of(final, point)
-    for index, occupancy in enumerate(segment.occupancies):
-        tokens_left = target - occupancy
-        if tokens_left > distance * window / 100:
-            continue
-        truth = len(segment.occupancies) - 1 - index
-        if index == 0 or truth == 0 or tokens_left <= 0:
-            return None
-        return Sample(segment, segment.occupancies[: index + 1], tokens_left, truth)
+def _usual_by_others(segments: list[Segment]) -> list[float]:
+    """What is usual by all segments but each one."""
+    return [
+        forecasts.learn_usual_tokens(
+            other.occupancies for other in segments[:index] + segments[index + 1 :]
+        )
+        for index in range(len(segments))
+    ]
+
+
+def _score(cases: list[tuple[Segment, float]], distance: int, rule: Rule) -> Score:
+    errors, covered, jumps = [], [], []
+    for segment, usual in cases:
+        occupancies, answers = segment.occupancies, []
+        for index in range(1, len(occupancies)):
+            low, middle, high = rule(occupancies[: index + 1], distance, usual)
+            answers.append(middle)
+            truth = _requests_until(occupancies, index, distance)
+            if truth:
+                errors.append(abs(middle - truth) / truth)
+                covered.append(low <= truth <= high)
+        jumps += [
+            not 1 / JUMP_FACTOR <= after / before <= JUMP_FACTOR
+            for before, after in pairwise(answers)
+        ]
+    fifths = quantiles(errors, n=10)
+    return Score(len(errors), fifths[4], fifths[7], fmean(covered), fmean(jumps))
+
+
+def _requests_until(occupancies: list[int], index: int, distance: int) -> int | None:
+    """How many requests later so many tokens more are in use; None where they never are."""
+    for later in range(index + 1, len(occupancies)):
+        if occupancies[later] - occupancies[index] >= distance:
+            return later - index
     return None
+
+
+def _by_forecast(seen: list[int], left: int, usual: float) -> tuple[float, float, float]:
+    answer = forecasts.forecast(seen, left, usual)
+    if answer is None:
+        raise AssertionError("a case has two readings")
+    return answer.low, answer.ops, answer.high
+
+
+def _by_last_growths(count: int) -> Rule:
+    def divide(seen: list[int], left: int, _usual: float) -> tuple[float, float, float]:
+        recent = seen[-count - 1 :]
+        middle = left / max(1.0, (recent[-1] - recent[0]) / (len(recent) - 1))
+        return 0, middle, middle
+
+    return divide
+
+
+def _by_usual(_seen: list[int], left: int, usual: float) -> tuple[float, float, float]:
+    return 0, left / usual, left / usual
+
+
+RULES: dict[str, Rule] = {
+    "last three": _by_last_growths(3),
+    "last ten": _by_last_growths(10),
+    "usual": _by_usual,
+    "forecast": _by_forecast,
+}
+
+
+def _missed(distance: int, score: Score) -> list[str]:
+    (low, high), largest = COVERAGE_LIMITS, LARGEST_ERRORS[distance]
+    targets = (
+        (score.median <= largest, f"the median error is {score.median:.2f}, over {largest}"),
+        (
+            low <= score.coverage <= high,
+            f"the coverage is {score.coverage:.2f}, not within {low} and {high}",
+        ),
+        (score.jumps <= MOST_JUMPS, f"{score.jumps:.1%} jump, over {MOST_JUMPS:.1%}"),
+    )
+    return [f"{distance:,} tokens ahead {text}." for is_met, text in targets if not is_met]
 
 
 def load(paths: list[str]) -> list[Segment]:
     """Every segment of the tables, transcripts and folders named.
 
     Raises:
-        BadInputError: a file cannot be read, or no segment was ended by an automatic compaction.
+        BadInputError: a file cannot be read, or there are too few requests.
     """
     segments: list[Segment] = []
     for path in _files(paths):
@@ -169,11 +186,8 @@ def load(paths: list[str]) -> list[Segment]:
             raise BadInputError(f"Cannot read {path}: {error.strerror}.") from None
         except (csv.Error, UnicodeDecodeError):
             raise BadInputError(f"{path} is neither a table in CSV nor a .jsonl file.") from None
-    if not any(segment.ended_by == "compaction" for segment in segments):
-        raise BadInputError(
-            f"None of the {len(segments)} segments found ended in an automatic compaction: "
-            "give more transcripts, or a table with `compaction` in its column `ended_by`."
-        )
+    if not any(_requests_until(one.occupancies, 1, max(LARGEST_ERRORS)) for one in segments):
+        raise BadInputError(f"None of the {len(segments)} segments found is long enough.")
     return segments
 
 
@@ -185,94 +199,6 @@ def _files(paths: list[str]) -> Iterator[str]:
             for name in sorted(names):
                 if name.endswith(".jsonl"):
                     yield os.path.join(folder, name)
-
-
-def _learn_from_others(segments: list[Segment], index: int) -> Learned:
-    """What the other segments teach about the one at `index`."""
-    others = segments[:index] + segments[index + 1 :]
-    statistics = forecasts.log_speeds_by_generation(
-        [(_generation(other), other.occupancies) for other in others]
-    )
-    tokens = sum(other.occupancies[-1] - other.occupancies[0] for other in others)
-    operations = sum(len(other.occupancies) - 1 for other in others)
-    usual = forecasts.usual_tokens_per_request(_generation(segments[index]), statistics, shipped={})
-    return Learned(usual, max(1.0, tokens / max(1, operations)))
-
-
-def _generation(segment: Segment) -> str:
-    return models.lookup_model(segment.model).generation
-
-
-def _shipped(case: Case) -> float:
-    return forecasts.usual_tokens_per_request(_generation(case.sample.segment))
-
-
-def _judge(sample: Sample, usual_speed: float) -> Score:
-    answer = forecasts.forecast(sample.seen, sample.tokens_left, usual_speed)
-    if answer is None:
-        raise AssertionError("a sample has two readings")
-    return Score(
-        abs(answer.ops - sample.truth) / sample.truth,
-        answer.low <= sample.truth <= answer.high,
-        (answer.high - answer.low) / answer.ops,
-    )
-
-
-def _error(scores: list[Score]) -> float:
-    return median([score.error for score in scores])
-
-
-def _coverage(scores: list[Score]) -> float:
-    return fmean([score.covered for score in scores])
-
-
-def _speed_error(cases: list[Case], speed: Callable[[Case], float]) -> float:
-    """Median relative error of the tokens left divided by a speed."""
-    return median(
-        [
-            abs(case.sample.tokens_left / speed(case) - case.sample.truth) / case.sample.truth
-            for case in cases
-        ]
-    )
-
-
-def _mean_growth(case: Case, operations: int) -> float:
-    recent = case.sample.seen[-operations - 1 :]
-    return max(1.0, (recent[-1] - recent[0]) / (len(recent) - 1))
-
-
-def _missed(distance: int, error: float, coverage: float) -> list[str]:
-    low, high = COVERAGE_LIMITS
-    sentences = []
-    largest = LARGEST_ERRORS[distance]
-    if error > largest:
-        sentences.append(
-            f"At {distance} points the median relative error is {error:.2f}, over {largest}."
-        )
-    if not low <= coverage <= high:
-        sentences.append(
-            f"At {distance} points the coverage is {coverage:.2f}, not within {low} and {high}."
-        )
-    return sentences
-
-
-def _point_rule(text: str) -> str | int:
-    if text in ("final", "client"):
-        return text
-    if text.isdecimal() and int(text) > 0:
-        return int(text)
-    raise BadInputError(f"--point takes final, client or a number of tokens, not {text!r}.")
-
-
-def _point_of(final: int, point: str | int) -> int:
-    if isinstance(point, int):
-        return point
-    if point == "final":
-        return final
-    larger = window_proved_by_occupancy(final)
-    if larger:
-        return larger - COMPACTION_RESERVE_TOKENS
-    return min(CLIENT_POINTS, key=lambda tokens: abs(tokens - final))
 
 
 def _read_table(path: str) -> list[Segment]:
@@ -350,13 +276,7 @@ def _parser() -> argparse.ArgumentParser:
         help="a table, transcripts or folders of transcripts (default: $BENCH_GROWTH)",
     )
     parser.add_argument(
-        "--point",
-        default="final",
-        help="where compaction is taken to be: `final` (each segment's last occupancy), `client` "
-        "(155,000 or 167,000 of 200,000, the nearer one), or a number of tokens",
-    )
-    parser.add_argument(
-        "--check", action="store_true", help="exit 1 where `learned` misses its targets"
+        "--check", action="store_true", help="exit 1 where the forecast misses its targets"
     )
     return parser
 

@@ -102,7 +102,6 @@ def test_a_users_row_wins_and_is_completed(home_dir: str, world: Path) -> None:
         (ROW | {"versions": ["new"]}, "cannot have versions"),
         (ROW | {"families": []}, "cannot have families"),
         (ROW | {"binds_thinking": 1}, "cannot have binds_thinking"),
-        (ROW | {"generation": 5}, "cannot have generation"),
         (ROW | {"prices": {"input": 1}}, "cannot have prices"),
     ],
 )
@@ -160,7 +159,7 @@ def _toml(row: dict[str, Any]) -> str:
 def test_before_settings_are_compiled_hooks_go_by_the_table() -> None:
     """Every model is taken for what it is, though no row was handed over."""
     keys = (
-        *("window_tokens", "compacts_up_to_tokens", "characters_per_token", "generation"),
+        *("window_tokens", "compacts_up_to_tokens", "characters_per_token"),
         "binds_thinking",
     )
     for row in models.shipped_rows():

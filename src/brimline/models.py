@@ -46,7 +46,6 @@ UNKNOWN: Row = {
     "compacts_up_to_tokens": None,
     "binds_thinking": False,
     "characters_per_token": MOST_CHARACTERS_PER_TOKEN,
-    "generation": "",
     "prices": None,
     "prices_above": None,
 }
@@ -88,7 +87,6 @@ class Model:
         self.compacts_up_to_tokens: int | None = row["compacts_up_to_tokens"]
         self.binds_thinking: bool = row["binds_thinking"]
         self.characters_per_token: float = row["characters_per_token"]
-        self.generation: str = row["generation"]
         # Whether any row is about the name, and whether it is that of another version.
         self.is_known = bool(row["families"])
         self.is_assumed = is_assumed

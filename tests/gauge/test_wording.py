@@ -21,7 +21,7 @@ DOCUMENT: dict[str, Any] = {
     "forecast_ops": 40,
     "forecast_ops_low": 20,
     "forecast_ops_high": 60,
-    "forecast_pace_requests": 0,
+    "forecast_as_usual": False,
     "tier": 0,
     "model": "claude-x",
     "model_taken_for": None,
@@ -37,7 +37,7 @@ def test_what_is_known_has_a_row_each() -> None:
     assert rows == {
         "the brim": "compaction expected at 167,000 (from: window), 45,500 tokens left "
         "after the next request",
-        "forecast": "about 40 requests (20 to 60), as sessions usually go",
+        "forecast": "about 40 requests (20 to 60)",
         "in use": "120,000 of 200,000 tokens (60%; by: transcript)",
         "next request": "121,500 (~1,500 more)",
         "window": "200,000 (from: model)",
@@ -59,7 +59,8 @@ def test_what_is_known_has_a_row_each() -> None:
         ({"margin_tokens": -1}, "the brim", "1 token past it after"),
         ({"forecast_ops_high": 0}, "forecast", None),
         ({"forecast_ops": 1}, "forecast", "about 1 request (20"),
-        ({"forecast_pace_requests": 5}, "forecast", "at the pace of the last five requests"),
+        ({"forecast_as_usual": True}, "forecast", "(20 to 60), as sessions usually go"),
+        ({"forecast_ops_high": 201}, "forecast", "at least 20 requests"),
         ({"tier": 2}, "tier", "L2"),
     ],
 )
@@ -105,7 +106,7 @@ def test_a_session_that_ended_is_told_from_the_brim(tokens: int, end: str) -> No
         ({"window_source": "config"}, "(transcript), compaction"),
         ({"compaction_source": "learned"}, "at 167,000 (learned): "),
         ({}, "left, about 40 requests (20 to 60)."),
-        ({"forecast_pace_requests": 3}, "left, about 40 requests (20 to 60) at this pace."),
+        ({"forecast_as_usual": True}, "(20 to 60), as sessions usually go."),
         ({"forecast_ops_high": 0}, "45,500 tokens left."),
     ],
 )
@@ -127,6 +128,11 @@ def test_the_status_line_leaves_out_what_is_unknown() -> None:
         "forecast": "~40 req. (20–60)",
         "tier": "L1",
     }
+    for change, shown in (
+        ({"forecast_as_usual": True}, "~40 req. (20–60), as sessions usually go"),
+        ({"forecast_ops_high": 201}, "20 req. or more"),
+    ):
+        assert wording.status_line_parts_by_name(DOCUMENT | change)["forecast"] == shown
     past = wording.status_line_parts_by_name(
         DOCUMENT | {"margin_tokens": -5, "forecast_ops_high": 0}
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 import pytest
 
@@ -35,8 +36,7 @@ def test_the_figures_are_those_of_the_last_request(home_dir: str, project_dir: s
     assert told["the brim"].startswith("compaction expected at 167,000")
     assert told["the brim"].endswith("tokens left after the next request")
     assert told["tier"] == "L1"
-    assert told["forecast"].startswith("about 15 requests (")
-    assert told["forecast"].endswith("), at the pace of the last two requests")
+    assert re.fullmatch(r"about \d+ requests \(\d+ to \d+\)", told["forecast"])
 
 
 def test_a_session_without_a_reading_is_unknown(

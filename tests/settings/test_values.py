@@ -53,7 +53,6 @@ fields: dict[str, tuple[list[Any], list[Any]]] = {
     "compacts_up_to_tokens": ([0, 1], [-1, 0.5]),
     "characters_per_token": ([3.5, 4], [0, -1.5, True]),
     "binds_thinking": ([True, False], [0, "yes"]),
-    "generation": (["5", ""], [5, True]),
     "prices": (
         [PRICES, PRICES | {"input": 2.5}],
         [5, {}, PRICES | {"tokens": 5}, PRICES | {"input": -1}, PRICES | {"input": 10**12}],

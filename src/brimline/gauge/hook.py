@@ -64,20 +64,14 @@ def tidy(turn: Turn, _until: float) -> None:
     """Bring what was learned from earlier sessions up to date, for the compiled settings."""
     import os
 
-    from brimline import models
     from brimline.fast import io, json, paths
     from brimline.gauge import forecast
     from brimline.state import history, learned
 
     document: dict[str, Any] = {"points": learned.learned_points_by_window(turn.home)}
-    segments = history.segments_of_recent_sessions(turn.home)
+    segments = [sizes for _, sizes in history.segments_of_recent_sessions(turn.home)]
     if segments:
-        document["growth"] = forecast.log_speeds_by_generation(
-            [
-                (models.lookup_model_in_rows(name, turn.policy.models).generation, sizes)
-                for name, sizes in segments
-            ]
-        )
+        document["usual_growth_tokens"] = forecast.learn_usual_tokens(segments)
     data = json.dumps(document).encode()
     path = paths.learned_file(turn.home)
     if not os.path.exists(path) or io.read_file(path) != data:

@@ -54,8 +54,8 @@ class Reading:
         self.transcript: str | None = None
         self.offset = 0
         self.history: list[int] = []
-        # What was learned about the growth of the user's earlier sessions.
-        self.growth: dict[str, list[float]] | None = None
+        # What was learned about how the user's earlier sessions grew.
+        self.usual_growth_tokens: object = None
 
     def recorded_figures(self) -> dict[str, object]:
         """The figures that are recorded with every reading."""
@@ -92,7 +92,7 @@ class Reading:
             "forecast_ops": ahead.ops if ahead else None,
             "forecast_ops_low": ahead.low if ahead else None,
             "forecast_ops_high": ahead.high if ahead else None,
-            "forecast_pace_requests": ahead.pace_requests if ahead else None,
+            "forecast_as_usual": ahead.is_as_usual if ahead else None,
             "model": self.model,
             "model_taken_for": self.known_model.label if self.known_model.is_assumed else None,
             "measured_by": self.measured_by,
@@ -121,8 +121,7 @@ class Reading:
 
         if self.margin_tokens is None:
             return None
-        usual = forecast.usual_tokens_per_request(self.known_model.generation, self.growth)
-        return forecast.forecast(self.history, self.margin_tokens, usual, is_steep=self.raised)
+        return forecast.forecast(self.history, self.margin_tokens, self.usual_growth_tokens)
 
 
 def measure_session(
@@ -211,7 +210,7 @@ def make_reading(
     reading.client = policy.client
     reading.version = version
     reading.history = tail.history[::-1] if history is None else history
-    reading.growth = policy.learned.get("growth")
+    reading.usual_growth_tokens = policy.learned.get("usual_growth_tokens")
     if occupancy is not None:
         reading.measured_by, reading.measured_at = measured_by, measured_at
         if ahead:

@@ -19,7 +19,10 @@ _NOTES = {
 }
 # By tier; the last tier of any ladder is red.
 _COLOURS = ("green", "cyan", "yellow", "magenta", "red")
-_NUMBERS = ("", "one", "two", "three", "four", "five")
+# Where dividing what is left by the last growths gives something else.
+_AS_USUAL = "as sessions usually go"
+# An interval wider than this tells its low end only.
+_WIDEST_INTERVAL = 10
 
 
 def status_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
@@ -89,8 +92,7 @@ def distance_to_end_text(document: dict[str, Any]) -> str:
     of_window = f"~{document['projected_tokens']:,} of {document['window_tokens']:,} tokens"
     left = _tokens_left_or_past_text(document)
     if document["forecast_ops_high"]:
-        pace = " at this pace" if document["forecast_pace_requests"] else ""
-        left = f"{left}, {_requests_forecast_text(document)}{pace}"
+        left = f"{left}, {requests_left_text(document)}"
     return f"Next: {of_window} ({source}), {ending_at_text(document)}{learned}: {left}."
 
 
@@ -105,8 +107,7 @@ def status_line_parts_by_name(document: dict[str, Any]) -> dict[str, str]:
         "used": f"{used_share_text(document)} of {size}",
     }
     if document["forecast_ops_high"]:
-        low, high = document["forecast_ops_low"], document["forecast_ops_high"]
-        parts["forecast"] = f"~{document['forecast_ops']} req. ({low}–{high})"
+        parts["forecast"] = requests_left_text(document, is_short=True)
     if document["tier"]:
         parts["tier"] = tier_text(document)
     return parts
@@ -143,20 +144,17 @@ def _tokens_left_or_past_text(document: dict[str, Any]) -> str:
     return f"{left} left" if document["margin_tokens"] >= 0 else f"{left} past it"
 
 
-def requests_left_text(document: dict[str, Any]) -> str:
-    """One figure, its range and its ground; empty where there is no forecast."""
+def requests_left_text(document: dict[str, Any], *, is_short: bool = False) -> str:
+    """One figure and its range, and why where dividing gives another; empty without a forecast."""
     if not document["forecast_ops_high"]:
         return ""
-    requests = document["forecast_pace_requests"]
-    ground = "as sessions usually go"
-    if requests:
-        ground = f"at the pace of the last {_NUMBERS[requests]} requests"
-    return f"{_requests_forecast_text(document)}, {ground}"
-
-
-def _requests_forecast_text(document: dict[str, Any]) -> str:
     ops, low, high = (document[f"forecast_ops{end}"] for end in ("", "_low", "_high"))
-    return f"about {_counted(ops, 'request')} ({low:,} to {high:,})"
+    if high > _WIDEST_INTERVAL * low:
+        return f"{low:,} req. or more" if is_short else f"at least {_counted(low, 'request')}"
+    text = f"about {_counted(ops, 'request')} ({low:,} to {high:,})"
+    if is_short:
+        text = f"~{ops} req. ({low}–{high})"
+    return f"{text}, {_AS_USUAL}" if document["forecast_as_usual"] else text
 
 
 def tier_text(document: dict[str, Any]) -> str:

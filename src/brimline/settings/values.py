@@ -144,8 +144,8 @@ def _fits_model_field(key: str, value: Any) -> bool:
         return _are_texts(value) and all(map(models.version_text, value))
     if key.startswith("prices"):
         return isinstance(value, dict) and _are_prices(value, is_above=key == "prices_above")
-    if key in ("binds_thinking", "generation"):
-        return isinstance(value, bool if key == "binds_thinking" else str)
+    if key == "binds_thinking":
+        return isinstance(value, bool)
     is_whole = not key.endswith("_tokens") or isinstance(value, int)
     return is_whole and _are_zero_or_more([value]) and (value > 0 or key == "compacts_up_to_tokens")
 
