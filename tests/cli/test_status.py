@@ -120,7 +120,7 @@ def test_every_figure_is_reported(session: SessionBuilder, brimline: Run) -> Non
     assert report["compactions"] == 0
 
 
-@pytest.mark.row("K57")
+@pytest.mark.row("S4-37")
 @pytest.mark.parametrize(
     ("steps", "why"),
     [

@@ -92,7 +92,7 @@ def test_one_request_more_never_turns_the_answer_around(
     assert before / 2.5 < after < before * 2.5
 
 
-@pytest.mark.row("K57")
+@pytest.mark.row("S4-37")
 def test_an_uneven_session_leans_on_what_is_usual_and_a_large_result_is_no_trend() -> None:
     """By the same mean growth, and by the same growths but one."""
     even = [20_000 + 3_000 * step for step in range(31)]
