@@ -105,7 +105,12 @@ def test_an_uneven_session_leans_on_what_is_usual_and_a_large_result_is_no_trend
 
 @pytest.mark.parametrize(
     ("growths", "as_usual"),
-    [([1_200] * 12, False), ([9_000] * 12, False), ([100] * 9 + [5_000] + [100] * 10, True), ([50] * 12, True)],
+    [
+        ([1_200] * 12, False),
+        ([9_000] * 12, False),
+        ([100] * 9 + [5_000] + [100] * 10, True),
+        ([50] * 12, True),
+    ],
 )
 def test_a_figure_far_from_dividing_by_the_last_growths_is_marked(
     growths: list[int], as_usual: bool
