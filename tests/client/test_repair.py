@@ -14,7 +14,10 @@ from brimline.session.repair import MISSING_RESULT
 from brimline.store import stub as stubs
 
 from .brimline_home import Installed
+from .modded import lines_in, read_all, write_files
 from .stub_api import bash, filled, text, tools
+from .test_mod_versions import equip
+from .test_purge import VERSIONS, run_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +40,12 @@ _LONG_AGO = 1_700_000_000
 
 @pytest.fixture
 def recorded(client: Client, stub: StubApi) -> Path:
-    """Two turns as the client records them: two calls in a row, then two at once."""
+    """Two turns as the client records them."""
+    return two_turns(client, stub)
+
+
+def two_turns(client: Client, stub: StubApi) -> Path:
+    """Two calls in a row, then two at once."""
     stub.script(
         bash("echo AAA-1", filled(20_000)),
         bash("echo BBB-2", filled(21_000)),
@@ -142,6 +150,43 @@ def test_a_broken_session_is_whole_again(client: Client, stub: StubApi, recorded
     request = _resumed(client, stub, recorded)
     assert _seen(request) == SECOND_TURN[:-1]
     assert "OTHER-END" in request.seen_text()
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_an_open_session_is_mended_and_taken_back_in_copies(
+    version: str, stub: StubApi, tmp_path: Path
+) -> None:
+    """Its client goes on with what it has; the mended copy has all, the other no compaction."""
+    client, installed = equip(version, stub, tmp_path)
+    path = two_turns(client, stub)
+    _broken(path, dangling)
+    stub.script(text("GONE-ON"))
+    with client.interactive(args=["--resume", path.stem]) as session:
+        session.wait_for("SECOND-END")
+        mended = run_json(installed, "session", "repair", str(path), "--yes")
+        session.say("go on", "GONE-ON")
+        session.wait_until(lambda: "GONE-ON" in path.read_text())
+    assert (mended["is_open"], mended["after"]["faults"]) == (True, [])
+    assert _seen(stub.requests("main")[-1]) == SECOND_TURN
+    copy = Path(mended["copy"])
+    assert _seen(_resumed(client, stub, copy)) == MARKS
+
+    stub.script(read_all(write_files(client)), text("ALL-READ"), text("STILL-SHORT"))
+    with client.interactive(args=["--resume", copy.stem]) as session:
+        session.say("read", "ALL-READ")
+        session.say("/compact")
+        session.wait_until(lambda: '"compact_boundary"' in copy.read_text())
+        session.ready()
+        undo = ("session", "restore", str(copy), "--before-compaction", "--yes")
+        undone = run_json(installed, *undo)
+        session.say("SHORT?", "STILL-SHORT")
+        session.wait_until(lambda: "STILL-SHORT" in copy.read_text())
+    assert undone["is_open"]
+    assert lines_in(stub.requests("main")[-1])
+    request = _resumed(client, stub, Path(undone["copy"]))
+    assert (_seen(request), lines_in(request)) == (MARKS, [])
+    assert "SHORT?" not in request.seen_text()
+    assert installed.errors() == ""
 
 
 def _broken(transcript: Path, breaks: Callable[[Lines], None]) -> bytes:

@@ -11,11 +11,13 @@ import signal
 import subprocess
 import sys
 import tarfile
+from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.cli.conftest import Terminal
 from tests.transcript.compacted import compact_inside
 
 from brimline.cli.main import main
@@ -58,8 +60,9 @@ print(most - left)
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """The command; its JSON, or what it said was wrong."""
 
-    def call(*arguments: str) -> dict[str, Any]:
+    def call(*arguments: str, typed: str | None = None) -> dict[str, Any]:
         monkeypatch.setattr(sys, "argv", ["brimline", *arguments, "--json"])
+        monkeypatch.setattr(sys, "stdin", StringIO() if typed is None else Terminal(typed))
         with pytest.raises(SystemExit) as ended:
             main()
         told = capsys.readouterr()
@@ -383,17 +386,19 @@ def test_a_line_leads_back_without_the_store_while_the_original_is_there(
     assert stubs.LINE in Path(told["copy"]).read_text()
 
 
+@pytest.mark.parametrize(("flags", "typed"), [(["--yes", "--copies"], None), ([], "y\ny\n")])
 def test_forgetting_a_session_names_its_copies_and_takes_them_along(
-    run: Run, recorded: Recorded, home_dir: str
+    flags: list[str], typed: str | None, run: Run, recorded: Recorded, home_dir: str
 ) -> None:
-    """With the record, and what was copied for them; the session itself is the client's."""
+    """Where it is said or answered so, with what was copied for them; the session stays."""
     first = purge(run, recorded)
-    forget = ["forget", "--session", "one", "--yes"]
-    kept = run(*forget)
+    forget = ["forget", "--session", "one"]
+    kept = run(*forget, "--yes")
+    assert run(*forget, typed="n\ny\n")["session_ids"] == ["one"]
     assert [copy["session"] for copy in kept["copies"]] == [first["copy_session"]]
     assert os.path.isfile(first["copy"])
 
-    gone = run(*forget, "--copies")
+    gone = run(*forget, *flags, typed=typed)
 
     assert sorted(gone["session_ids"]) == sorted(["one", first["copy_session"]])
     config = Path(paths.client_config_dir())

@@ -608,3 +608,17 @@ def test_an_old_progress_row_stays_where_one_that_stays_hangs_on_it(
 
     names = {row["uuid"] for row in session.rows}
     assert (loose in names, below in names, named in names) == (False, True, True)
+
+
+def test_what_the_client_shows_of_an_edit_stays_but_for_the_whole_file(session: Recorded) -> None:
+    """Before 2.1.310 it offers to restore code by that alone."""
+    told = {"filePath": "a", "structuredPatch": [{"lines": ["+x"]}]}
+    call = session.tool_call(50_000, "Edit", file_path="a")
+    session.tool_result(call, "Edited.", toolUseResult=told | {"originalFile": "x" * 1_000})
+    session.talk()
+
+    session.purge()
+
+    copies = [row["toolUseResult"] for row in session.rows if "toolUseResult" in row]
+    assert copies == [told | {"originalFile": ""}]
+    assert not session.plan().changes

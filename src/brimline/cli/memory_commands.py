@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import sqlite3
 
     from brimline.memory.hot import Topic
+    from brimline.session.copies import Copy
     from brimline.state.forgotten import Asked
     from brimline.team.place import Place
 
@@ -282,7 +283,7 @@ def forget_command(
     Outputs in the store, ledger, notes, checkpoint, figures, entries of the search, backups of
     rewrites, its name in logs. The sessions themselves are Claude Code's and stay, and so do topic
     files; a reference to a stored output in a session then leads nowhere. Purged, mended or
-    restored copies of a session are named, and go with `--copies`.
+    restored copies of a session are named, and go too if you say so.
 
     \b
     Example:
@@ -302,13 +303,10 @@ def forget_command(
         output.print_note(f"there may be more sessions than are known: {problem}")
     chosen = _choose_sessions(kept, session_id, project, before)
     made = copies.living_copies_of(home_dir, chosen.sessions)
-    if takes_copies:
-        chosen = chosen._replace(sessions=(*chosen.sessions, *[one.session for one in made]))
+    going = made if takes_copies or _are_copies_to_go(made, is_asked=not (yes or dry_run)) else []
+    chosen = chosen._replace(sessions=(*chosen.sessions, *[one.session for one in going]))
     document: dict[str, Any] = {"session_ids": sorted(chosen.sessions), "dry_run": dry_run}
     document["copies"] = list(copies.documents(made))
-    if made and not takes_copies:
-        names = ", ".join(f"{one.session} ({one.kind})" for one in made)
-        output.print_note(f"what was said is also in {names}: --copies deletes that too")
     if dry_run:
         document |= forget.forget(home_dir, chosen, values_in_all_traces, dry_run=True)
         output.answer(document, f"{_deleted_counts_text(document)} would go.", as_json=as_json)
@@ -316,11 +314,21 @@ def forget_command(
     sessions = output.count_text(len(chosen.sessions), "session")
     output.require_consent(f"Delete all that is kept of {sessions}, for good?", yes=yes)
     document |= forget.forget(home_dir, chosen, values_in_all_traces)
-    for one in made if takes_copies else ():
+    for one in going:
         copying.delete_copy(one.path)
     if together.is_server_named(home_dir):
         output.print_note("`brimline memory sync` deletes it on the team's server too")
     output.answer(document, f"{_deleted_counts_text(document)} forgotten.", as_json=as_json)
+
+
+def _are_copies_to_go(made: list[Copy], *, is_asked: bool) -> bool:
+    """Name the copies of what is forgotten, and ask a person on a terminal whether they go too."""
+    if not made:
+        return False
+    names = ", ".join(f"{one.session} ({one.kind})" for one in made)
+    output.print_note(f"what was said is also in {names}: --copies deletes that too")
+    is_asked &= sys.stdin.isatty()
+    return is_asked and click.confirm("Delete these copies too?", err=True)
 
 
 def _confirm_new_address(home_dir: str, place: Place, exclude: list[str]) -> None:

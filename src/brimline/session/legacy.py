@@ -12,7 +12,6 @@ what the one before it had left. The way back is a copy too: no session is writt
 
 from __future__ import annotations
 
-import contextlib
 import glob
 import json
 import os
@@ -100,22 +99,6 @@ def _read_note(file: str) -> Note:
             f"{file}, the note on a rewrite, cannot be read ({error}): the session's backup holds "
             "what it was before"
         ) from error
-
-
-def remove_note(note: Note) -> None:
-    """Remove a note that is used up, and the folder when it was the last."""
-    io.remove(note.file)
-    io.remove(f"{os.path.dirname(note.file)}/unfinished")
-    with contextlib.suppress(OSError):  # there are more
-        os.rmdir(os.path.dirname(note.file))
-
-
-def forget_notes_of_gone_sessions(home_dir: str, oldest: float) -> None:
-    """Forget rewrites from before a time whose session is nowhere any more."""
-    for session in sessions_with_notes(home_dir):
-        for note in read_notes_and_problems(home_dir, session)[0]:
-            if note.at < oldest and not note.find_session_files():
-                remove_note(note)
 
 
 def rewrite_notes_folder(home_dir: str, session: str) -> str:

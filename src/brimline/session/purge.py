@@ -22,9 +22,8 @@ from brimline.session.copying import Copied, CopyError, Order
 from brimline.session.survey import COPY, PROGRESS_ROW, TEXT, line_checksum, row_bytes, take_survey
 from brimline.store import contents, layout, pins, put, stub
 from brimline.store.pins import NONE
-from brimline.transcript import find
+from brimline.transcript import find, row
 from brimline.transcript.read import Line
-from brimline.transcript.row import COPY_FIELD
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -330,17 +329,17 @@ class _PurgedCopy:
 
     def _edit_line(self, raw: bytes, edits: list[Item]) -> bytes:
         """A line as it is to be; what is on it around the row stays."""
-        start, end, row = Line(1, 0, raw).records[0]
+        start, end, value = Line(1, 0, raw).records[0]
         for item in edits:
             if item.kind == COPY:
-                del row[COPY_FIELD]
+                value = row.row_without_copy_of_result(value)
             else:
-                self._store_text_and_put_line(row, item)
-        return raw[:start] + row_bytes(row) + raw[end:]
+                self._store_text_and_put_line(value, item)
+        return raw[:start] + row_bytes(value) + raw[end:]
 
-    def _store_text_and_put_line(self, row: dict[str, Any], item: Item) -> None:
+    def _store_text_and_put_line(self, value: dict[str, Any], item: Item) -> None:
         """Put a reference in the place of a text, which goes into the store."""
-        place: Any = row
+        place: Any = value
         for step in item.path[:-1]:
             place = place[step]
         text = place[item.path[-1]]

@@ -275,8 +275,7 @@ class _Surveyor:
         """Note the client's own copy of a result; it takes what the rest of the line does not."""
         if call.tool.startswith(_KEPT_COPIES):
             return
-        rest = row_bytes({name: value[name] for name in value if name != row.COPY_FIELD})
-        size_bytes = len(raw) - 1 - len(rest)
+        size_bytes = len(raw) - 1 - len(row_bytes(row.row_without_copy_of_result(value)))
         if size_bytes < SMALLEST_COPY_BYTES:
             return
         self.found.items.append(

@@ -353,6 +353,14 @@ def row_in_copy(row: dict[str, Any], session: str, original: str) -> dict[str, A
     return named | {"forkedFrom": {"sessionId": original, "messageUuid": name}}
 
 
+def row_without_copy_of_result(row: dict[str, Any]) -> dict[str, Any]:
+    """A row without the client's own copy of its result; of an edit what `/rewind` shows stays."""
+    told = as_object(row.get(COPY_FIELD))
+    if "structuredPatch" in told:
+        return row | {COPY_FIELD: told | {"originalFile": ""}}
+    return {name: row[name] for name in row if name != COPY_FIELD}
+
+
 def make_title_row(title: str, session: str) -> dict[str, Any]:
     """The name that a session has in the client's list."""
     return {"type": "custom-title", _TITLES["custom-title"]: title, "sessionId": session}
