@@ -26,7 +26,7 @@ from brimline.gauge.composition import (
 )
 from brimline.testing import SessionBuilder, text_block
 from brimline.transcript.pieces import Piece
-from brimline.transcript.session import Session, measure
+from brimline.transcript.typed import Session, measure
 
 from ..transcript.generated import mutated_transcripts, transcripts  # noqa: TID252
 

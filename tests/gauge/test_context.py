@@ -11,7 +11,7 @@ from tests.transcript.compacted import compact_inside
 from brimline.gauge.composition import Composition
 from brimline.gauge.context import Context, ContextReader
 from brimline.testing import SessionBuilder
-from brimline.transcript.session import Session
+from brimline.transcript.typed import Session
 
 if TYPE_CHECKING:
     from pathlib import Path

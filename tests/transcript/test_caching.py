@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from brimline.transcript.caching import caching_of
-from brimline.transcript.session import measure
+from brimline.transcript.typed import measure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

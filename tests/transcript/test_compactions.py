@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from brimline.transcript.compactions import Links
-from brimline.transcript.session import measure
+from brimline.transcript.typed import measure
 
 from . import reference
 from .generated import mutated_transcripts, transcripts

@@ -16,7 +16,7 @@ from brimline.memory import deep
 from brimline.session import inspect, repair
 from brimline.testing import SessionBuilder, text_block
 from brimline.transcript import read
-from brimline.transcript.session import Session
+from brimline.transcript.typed import Session
 
 from .compacted import LINE, compact_inside
 

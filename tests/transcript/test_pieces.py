@@ -10,7 +10,7 @@ import pytest
 
 from brimline.transcript import pieces
 from brimline.transcript.pieces import Piece, entry_of_row
-from brimline.transcript.session import Session
+from brimline.transcript.typed import Session
 
 # Rows and parts of rows, each with its pieces.
 CASES = json.loads((Path(__file__).parent / "golden" / "pieces.json").read_text(encoding="utf-8"))

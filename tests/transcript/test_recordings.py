@@ -22,7 +22,7 @@ from brimline.dashboard import story
 from brimline.memory import deep
 from brimline.session import inspect, purge, repair, session_documents
 from brimline.transcript import read, row
-from brimline.transcript.session import Session
+from brimline.transcript.typed import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable

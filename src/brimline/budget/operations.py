@@ -14,7 +14,7 @@ from brimline.errors import SessionError, StateError
 from brimline.foreign import flatten
 from brimline.gauge import composition
 from brimline.transcript import find
-from brimline.transcript.session import Session
+from brimline.transcript.typed import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -15,7 +15,7 @@ from brimline.offload import judge
 from brimline.settings import config
 from brimline.state.session import MOD_ALIVE
 from brimline.transcript import read, row
-from brimline.transcript.session import Session
+from brimline.transcript.typed import Session
 
 if TYPE_CHECKING:
     from typing import Any

@@ -32,7 +32,7 @@ from brimline.store import layout
 from brimline.transcript import caching, find, read
 from brimline.transcript.caching import Caching
 from brimline.transcript.calls import Call
-from brimline.transcript.session import Session
+from brimline.transcript.typed import Session
 from brimline.transcript.usage import Tail, read_tail
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from brimline.transcript.caching import Break
     from brimline.transcript.compactions import Recorded
     from brimline.transcript.row import Spent
-    from brimline.transcript.session import Request, Row
+    from brimline.transcript.typed import Request, Row
     from brimline.transcript.usage import Usage
 
 EVENTS = frozenset(table.EVENTS)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from brimline.transcript.pieces import Entry
-    from brimline.transcript.session import Request, Row
+    from brimline.transcript.typed import Request, Row
 
     # Told of each request: what it was the first to carry, and the whole context.
     Watch = Callable[[Request, "list[Share]", Counter[str]], None]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from brimline import output
 from brimline.gauge import composition, wording
 from brimline.transcript import find, usage
-from brimline.transcript.session import Session
+from brimline.transcript.typed import Session
 
 if TYPE_CHECKING:
     from collections import Counter

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from brimline.gauge.composition import Composition
     from brimline.transcript.pieces import Entry, Piece
-    from brimline.transcript.session import Row
+    from brimline.transcript.typed import Row
 
 # What a compaction keeps is the last round, seldom more than a few dozen rows.
 _REMEMBERED_ROWS = 1_000

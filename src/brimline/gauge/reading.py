@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from brimline.fast.policy import Policy
     from brimline.gauge.forecast import Forecast
     from brimline.state.session import SessionState, Snapshot
-    from brimline.transcript.session import Session
+    from brimline.transcript.typed import Session
 
 # Requests to look back once a tier is reached: the velocity rule and the forecast need them.
 HISTORY_REQUESTS = 21

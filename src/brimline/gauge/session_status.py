@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from brimline import output
 from brimline.gauge import reading, wording
 from brimline.state.session import SessionState
-from brimline.transcript import find, session, usage
+from brimline.transcript import find, typed, usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +31,7 @@ def read_status_document(
         OSError: the file cannot be read.
     """
     last = usage.read_tail(path)
-    recorded = session.measure(path, watch)
+    recorded = typed.measure(path, watch)
     state = SessionState(home_dir, find.session_id_of(path))
     if not state.names and last.usage and last.usage.session_id:
         state = SessionState(home_dir, last.usage.session_id)  # a subagent's file has its own name

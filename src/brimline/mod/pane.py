@@ -17,7 +17,7 @@ from brimline.offload import savings
 from brimline.state import history, lookback
 from brimline.state.session import SessionState
 from brimline.transcript import find
-from brimline.transcript.session import Session
+from brimline.transcript.typed import Session
 
 if TYPE_CHECKING:
     from brimline.state.figures import Compaction

@@ -17,7 +17,7 @@ from brimline.session.faults import Finder, Findings
 from brimline.session.survey import row_bytes
 from brimline.transcript import find, read, row
 from brimline.transcript.compactions import LOADED_WHOLE_BYTES
-from brimline.transcript.session import Session
+from brimline.transcript.typed import Session
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -17,14 +17,14 @@ from brimline.store import pins, stub
 from brimline.transcript import pieces, read, row, words
 from brimline.transcript.calls import Call
 from brimline.transcript.compactions import LOADED_WHOLE_BYTES
-from brimline.transcript.session import Session
+from brimline.transcript.typed import Session
 
 if TYPE_CHECKING:
     from typing import BinaryIO
 
     from brimline.offload.previews import Original, Previews
     from brimline.transcript.read import Line, Progress
-    from brimline.transcript.session import Row
+    from brimline.transcript.typed import Row
 
     Path = tuple[str | int, ...]
     Told = tuple[str, Path, str]

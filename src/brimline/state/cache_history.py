@@ -9,7 +9,7 @@ from brimline import clock, output
 from brimline.state import figures
 from brimline.state.history import read_spooled_events
 from brimline.transcript import caching, find
-from brimline.transcript.session import measure
+from brimline.transcript.typed import measure
 
 if TYPE_CHECKING:
     from collections.abc import Callable

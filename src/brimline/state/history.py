@@ -29,7 +29,7 @@ from brimline.state.figures import (
 )
 from brimline.transcript import find
 from brimline.transcript.compactions import Recorded
-from brimline.transcript.session import measure
+from brimline.transcript.typed import measure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

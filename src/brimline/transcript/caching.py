@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from brimline.transcript.session import Request
+    from brimline.transcript.typed import Request
 
 # A prefix counts as broken when so much of the request before was not found again.
 _LEAST_TOKENS, _LEAST_SHARE = 2_000, 0.05

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from brimline.testing import text_block
-from brimline.transcript.session import Row, Session
+from brimline.transcript.typed import Row, Session
 
 from .compacted import LINE, compact_inside
 
