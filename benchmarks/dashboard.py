@@ -24,7 +24,7 @@ import uuid
 from http.cookiejar import CookieJar
 from typing import Any
 
-from brimline.store import put
+from brimline.bulk import put
 from brimline.testing import SessionBuilder
 
 _RUNS = 5

@@ -27,13 +27,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 from tests import console_world
 from tests.damage import test_damage, whole_world, zygote
 
+from brimline.bulk import contents
 from brimline.fast import paths
 from brimline.fast.json import parse_object
 from brimline.hooks import statusline, table
 from brimline.hooks.entry import respond
 from brimline.mcp import tools
 from brimline.mod import request
-from brimline.store import contents
 from brimline.testing import SessionBuilder, bash_event, event, statusline_event
 
 if TYPE_CHECKING:

@@ -27,12 +27,11 @@ from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from brimline import memory
-from brimline.memory import deep
-from brimline.search import vectors
+import brimline.recall
+from brimline.recall import deep, vectors
 
 if TYPE_CHECKING:
-    from brimline.search.turns import Memory
+    from brimline.recall.turns import Memory
 
 _QUESTIONS = Path(__file__).with_name("memory_questions.json")
 _SEED = 11
@@ -73,7 +72,7 @@ def isolate(folder: str) -> None:
 
 def recall(corpus: str, folder: str, name: str, *, misses: bool) -> None:
     """How much of the evidence is found."""
-    store = memory.open(folder)
+    store = brimline.recall.open(folder)
     for path in sorted(glob.glob(f"{glob.escape(corpus)}/*.jsonl")):
         found = deep._new_session_entries(path, 0, float("inf"))[0]  # noqa: SLF001 - as it is taken in
         store.put_entries([part for entry in found for part in deep.split_entry_into_pieces(entry)])
@@ -94,7 +93,7 @@ def recall(corpus: str, folder: str, name: str, *, misses: bool) -> None:
 
 def times(folder: str, count: int) -> None:
     """A query in a running process, a cold command, and what a server takes of the memory."""
-    store = memory.open(f"{folder}/brimline/search")
+    store = brimline.recall.open(f"{folder}/brimline/search")
     if not os.path.isdir(store.folder):
         fill(store, count)
     questions = [one["question"] for one in json.loads(_QUESTIONS.read_text(encoding="utf-8"))]
@@ -151,7 +150,7 @@ def fill(store: Memory, count: int) -> None:
 
 def _bare(connection: Any, store: Memory, asked: str) -> None:
     """The least that a search has to do: one query of FTS5, one scan of all vectors."""
-    from brimline.search import question
+    from brimline.recall import question
 
     connection.execute(
         "SELECT rowid FROM turns WHERE turns MATCH ? ORDER BY rank LIMIT 10",

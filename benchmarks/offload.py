@@ -33,10 +33,10 @@ if __name__ == "__main__":
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from brimline import models
+from brimline.bulk import hook
 from brimline.fast.json import parse_all_on_line
 from brimline.hooks.turn import Turn
 from brimline.hooks.wire import Event
-from brimline.offload import hook
 from brimline.transcript import row
 
 if TYPE_CHECKING:

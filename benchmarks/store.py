@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from brimline.store import layout, put
+from brimline.bulk import layout, put
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -18,10 +18,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from brimline.memory import hits
-from brimline.team import together
-from brimline.team.place import parse_place
-from brimline.team.qdrant import Server
+from brimline.recall import hits, together
+from brimline.recall.place import parse_place
+from brimline.recall.qdrant import Server
 from brimline.transcript.project import Project
 
 

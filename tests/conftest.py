@@ -10,9 +10,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from tests.guard.dialogue import Talk
 
-from brimline import pinned
-from brimline.search import database
-from brimline.settings import clientsettings
+from brimline.recall import database
+from brimline.settings import clientsettings, pinned
 from brimline.testing import SessionBuilder
 
 if TYPE_CHECKING:

@@ -8,15 +8,14 @@ import pytest
 from click.testing import CliRunner
 
 from brimline import output
+from brimline.bulk import dumps, judge, kinds, preview, stub
+from brimline.bulk.preview import Excerpt
 from brimline.carry import card, checkpoint, ledger, links
 from brimline.cli.surface import program
 from brimline.mcp import remembered
-from brimline.offload import dumps, judge, kinds, preview
-from brimline.offload.preview import Excerpt
+from brimline.recall import points
+from brimline.recall.record import Hit, Record
 from brimline.rules import cascade
-from brimline.search.record import Hit, Record
-from brimline.store import stub
-from brimline.team import points
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from brimline import clock, launch
+from brimline import launch
+from brimline.fast import clock
 from brimline.launch import PACKAGE_DIR
 
 
@@ -57,13 +58,13 @@ def test_code_is_current_while_its_source_is_as_it_was() -> None:
     """Another time, another size, or no file: plain imports do the work."""
     code = compile("", "x", "exec")
     told = Path(clock.__file__).stat()
-    current = ("brimline.clock", "/clock.py", told.st_mtime_ns, told.st_size, code)
+    current = ("brimline.fast.clock", "/fast/clock.py", told.st_mtime_ns, told.st_size, code)
     assert launch.is_source_unchanged(current)
     assert not launch.is_source_unchanged(
-        ("x", "/clock.py", told.st_mtime_ns + 1, told.st_size, code)
+        ("x", "/fast/clock.py", told.st_mtime_ns + 1, told.st_size, code)
     )
     assert not launch.is_source_unchanged(
-        ("x", "/clock.py", told.st_mtime_ns, told.st_size + 1, code)
+        ("x", "/fast/clock.py", told.st_mtime_ns, told.st_size + 1, code)
     )
     assert (
         launch.is_source_unchanged(("x", "/gone.py", told.st_mtime_ns, told.st_size, code)) is False
@@ -86,18 +87,18 @@ def test_modules_of_a_bundle_are_known_until_one_has_changed(
         monkeypatch.setitem(sys.modules, f"brimline.{name}", sys)
         monkeypatch.delitem(sys.modules, f"brimline.{name}")
         monkeypatch.setattr(brimline, name, None, raising=False)
-    changed = ("brimline.none", "/clock.py", 0, 0, compile("", "x", "exec"))
+    changed = ("brimline.none", "/fast/clock.py", 0, 0, compile("", "x", "exec"))
     package = entry("brimline.made", "/fast/__init__.py", "value = __package__")
-    module = entry("brimline.kept", "/clock.py", "value = __package__")
+    module = entry("brimline.kept", "/fast/clock.py", "value = __package__")
 
-    launch.load_modules([package, module, changed, entry("brimline.later", "/clock.py", "")])
+    launch.load_modules([package, module, changed, entry("brimline.later", "/fast/clock.py", "")])
 
     made, kept = sys.modules["brimline.made"], sys.modules["brimline.kept"]
     assert (made.value, kept.value) == ("brimline.made", "brimline")
     assert made.__path__ == [f"{PACKAGE_DIR}/fast"]
     assert (made.__file__, kept.__file__) == (
         f"{PACKAGE_DIR}/fast/__init__.py",
-        f"{PACKAGE_DIR}/clock.py",
+        f"{PACKAGE_DIR}/fast/clock.py",
     )
     assert not hasattr(kept, "__path__")
     assert vars(brimline)["kept"] is kept
@@ -110,7 +111,7 @@ def test_a_module_that_fails_is_not_known(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.delitem(sys.modules, "brimline.broken")
 
     with pytest.raises(ZeroDivisionError):
-        launch.load_modules([entry("brimline.broken", "/clock.py", "1 / 0")])
+        launch.load_modules([entry("brimline.broken", "/fast/clock.py", "1 / 0")])
     assert "brimline.broken" not in sys.modules
 
 

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     Traces: TypeAlias = Callable[[str], Iterator[Any]]
 
 # After the event `hooks.table.TIDY_AFTER` is answered, their `tidy` is called, each for its share.
-TIDY = ("gauge", "state", "store", "search", "offload", "carry", "session", "memory")
+TIDY = ("figures", "bulk", "carry", "session", "recall")
 # Rooms that leave something in the data folder; content goes before what tells where it is from.
 TRACES = (
-    *("memory", "search", "store", "gateway", "carry", "session", "state", "offload", "guard"),
-    *("team", "dashboard", "settings", "install", "cost"),
+    *("recall", "bulk", "gateway", "carry", "session", "state", "figures", "guard"),
+    *("dashboard", "settings", "install"),
 )
 
 

@@ -8,7 +8,7 @@ import uuid
 from dataclasses import dataclass, field
 from typing import Any
 
-from brimline import clock
+from brimline.fast import clock
 
 CLIENT_VERSION = "2.1.325"
 _FIRST_SECOND = 1_790_000_000.0

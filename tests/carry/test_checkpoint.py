@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline import git
+from brimline import programs
+from brimline.bulk import contents, layout
 from brimline.carry import checkpoint, ledger
 from brimline.errors import StateError
 from brimline.fast import io
-from brimline.store import contents, layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -134,7 +134,7 @@ def test_no_filter_runs_where_the_index_is_as_old_as_the_file(
     for path in ("a.txt", ".git/index"):
         os.utime(f"{project_dir}/{path}", ns=(os.stat(f"{project_dir}/a.txt").st_mtime_ns,) * 2)
 
-    found = git.branch_commit_and_changed_files(project_dir)
+    found = programs.branch_commit_and_changed_files(project_dir)
 
     assert not (world / "sprung").exists()
     assert (found["branch"], "new.txt" in found["dirty"]) == ("main", True)
@@ -161,7 +161,7 @@ def test_nothing_of_a_hostile_repository_is_run(project_dir: str, world: Path) -
     # Of the size that is on record, so that only its content could tell whether it was changed.
     Path(project_dir, "a.txt").write_text("two\n", encoding="utf-8")
     os.utime(f"{project_dir}/a.txt", (1, 1))
-    assert git.branch_commit_and_changed_files(project_dir)["branch"] == "main"
+    assert programs.branch_commit_and_changed_files(project_dir)["branch"] == "main"
 
     bare = Path(project_dir, "vendored")
     subprocess.run(["git", "init", "-q", "--bare", str(bare)], check=True, capture_output=True)
@@ -171,7 +171,7 @@ def test_nothing_of_a_hostile_repository_is_run(project_dir: str, world: Path) -
         capture_output=True,
     )
 
-    assert git.branch_commit_and_changed_files(str(bare)) == {}
+    assert programs.branch_commit_and_changed_files(str(bare)) == {}
     assert not (world / "sprung").exists()
 
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline import clock
 from brimline.carry import card, hook, ledger
-from brimline.fast import io, paths
+from brimline.fast import clock, io, paths
 from brimline.hooks import entry
 from brimline.state import logs
 from brimline.state.session import SessionState

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from brimline import clock
 from brimline.carry import ledger, links
 from brimline.carry.commands import FAILED
-from brimline.fast import paths
+from brimline.fast import clock, paths
 
 FIRST, SECOND = "11111111-aaaa", "22222222-bbbb"
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from brimline.bulk import stub
 from brimline.carry import lost
-from brimline.store import stub
 
 if TYPE_CHECKING:
     from brimline.testing import SessionBuilder

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from brimline import clock
 from brimline.carry import ledger, notes
-from brimline.fast import json, paths
+from brimline.fast import clock, json, paths
 
 if TYPE_CHECKING:
     import pytest

@@ -7,8 +7,8 @@ import time
 import click
 import pytest
 
-from brimline import clock
 from brimline.cli import cost_command
+from brimline.fast import clock
 
 
 @pytest.mark.parametrize(

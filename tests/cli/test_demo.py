@@ -12,8 +12,8 @@ from click.testing import CliRunner
 from brimline import output
 from brimline.cli import demo
 from brimline.fast import policy
+from brimline.figures.history import read_spooled_events
 from brimline.gauge import reading
-from brimline.state.history import read_spooled_events
 from brimline.state.session import SessionState
 
 if TYPE_CHECKING:

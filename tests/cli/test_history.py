@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline import clock
+from brimline.fast import clock
 from brimline.fast.io import append_line
+from brimline.figures.totals import percentiles
 from brimline.hooks import entry
-from brimline.state.figures import percentiles
 from brimline.state.session import SessionState
 from brimline.testing import SessionBuilder, event
 

@@ -13,8 +13,7 @@ import pytest
 from brimline.cli import memory_commands
 from brimline.errors import StateError
 from brimline.fast import paths
-from brimline.memory import hot, textfile
-from brimline.search import vectors
+from brimline.recall import hot, textfile, vectors
 from brimline.testing import SessionBuilder
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 ADDS = """
 import sys
-from brimline.memory import hot
+from brimline.recall import hot
 for number in range(10):
     name = f"{sys.argv[2]}-{number}"
     hot.add_topic(sys.argv[1], name, "project", f"About {name}", f"Text of {name}.")

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from rich.cells import cell_len
 
+from brimline.bulk import pins, put
 from brimline.fast import paths
 from brimline.fast.io import append_line
 from brimline.state.session import SessionState
-from brimline.store import pins, put
 from brimline.testing import SessionBuilder, text_block
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from brimline import output
+from brimline.bulk import contents
 from brimline.fast import paths
-from brimline.store import contents
 from brimline.testing import SessionBuilder, text_block
 
 if TYPE_CHECKING:

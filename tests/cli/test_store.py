@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pexpect
 import pytest
 
+from brimline.bulk import contents, layout, pins, put, retention
 from brimline.cli import store_commands
 from brimline.errors import StoreError
 from brimline.fast import paths
-from brimline.search import stored
-from brimline.store import contents, layout, pins, put, retention
+from brimline.recall import stored
 from brimline.testing import SessionBuilder
 
 from .conftest import PROGRAM, process

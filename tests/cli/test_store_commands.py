@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline.memory import hits
-from brimline.store import put
+from brimline.bulk import put
+from brimline.recall import hits
 
 if TYPE_CHECKING:
     from .conftest import Refused, Run

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from brimline.store import stub as stubs
+from brimline.bulk import stub as stubs
 
 from .stub_api import Turn, filled, text, tools
 

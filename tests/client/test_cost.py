@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline import clock
+from brimline.fast import clock
 
 from .modded import answer_with
 from .stub_api import agent, bash, text
@@ -25,7 +25,7 @@ _SHORT_LIVED = """
 import json, pathlib, sys
 sys.path.insert(0, {root!r})
 from brimline import clock
-from brimline.cost import expiry
+from brimline.figures import expiry
 from brimline.mod import request
 folder, last_cache = pathlib.Path({folder!r}), expiry.cache_of_last_request
 def short_lived(transcript):

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import certifi
 import pytest
 
+from brimline.bulk import stub as stubs
 from brimline.carry import card
 from brimline.mcp import tools
-from brimline.store import stub as stubs
 
 from . import stub_api
 from .harness import MODEL, InteractiveClient, PrintResult, _parsed

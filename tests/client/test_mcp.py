@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import brimline
+from brimline.bulk import put
 from brimline.mcp import tools
-from brimline.store import put
 
 from .stub_api import bash, filled, text, tool
 

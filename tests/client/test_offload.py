@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from brimline.store import stub as stubs
+from brimline.bulk import stub as stubs
 
 from . import bulk_mcp
 from .own_environment import OwnEnvironment

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from brimline.store import put
+from brimline.bulk import put
 
 from .own_environment import OwnEnvironment
 from .stub_api import agent, bash, text, tool

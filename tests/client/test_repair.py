@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline import clock
+from brimline.bulk import stub as stubs
+from brimline.fast import clock
 from brimline.session.repair import MISSING_RESULT
-from brimline.store import stub as stubs
 
 from .brimline_home import Installed
 from .modded import lines_in, read_all, write_files

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.compaction.talks import TOOLS, Talk, flat
 
+from brimline.bulk import stub
+from brimline.bulk.judge import Rules
 from brimline.compaction import blocks, compactor, stand_ins
 from brimline.compaction.compactor import Outcome, Settings, State
 from brimline.compaction.layers import LAYERS, RETRY
-from brimline.offload.judge import Rules
-from brimline.store import stub
 
 SUMMARY = "Your task is to create a detailed summary of the conversation so far, please."
 REFERENCE = stub.build_reference_head(stub.Stub(stand_ins.store_key_of_text("x"), 9))

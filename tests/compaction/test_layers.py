@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from brimline.bulk.judge import Rules
 from brimline.compaction import blocks, layers
 from brimline.compaction.layers import PREVIEWS, REST, RESULTS, Look
 from brimline.compaction.references import Clock
 from brimline.compaction.stand_ins import StandIn
-from brimline.offload.judge import Rules
 
 LOG = "\n".join(f"2026-01-08 12:00:{n % 60:02d} request {n} served" for n in range(400))
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from brimline.bulk.judge import Rules
 from brimline.compaction import blocks, stand_ins
 from brimline.compaction.references import Clock
-from brimline.offload.judge import Rules
 
 if TYPE_CHECKING:
     from brimline.compaction.blocks import Block

@@ -19,6 +19,7 @@ from typing import Any
 from tests import console_world
 from tests.install import test_delete_data
 
+from brimline.bulk import put
 from brimline.carry import links
 from brimline.cli import surface
 from brimline.compaction.stand_ins import StandIn
@@ -30,7 +31,6 @@ from brimline.hooks.entry import open_turn, respond, tidy
 from brimline.hooks.turn import log_failure
 from brimline.state import learned
 from brimline.state.session import SessionState
-from brimline.store import put
 from brimline.testing import SessionBuilder, event
 
 SESSION = "1f0c2d3e-8a41-4f0b-b6a7-6f1f0a5b9c20"

@@ -18,9 +18,9 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 from tests.dashboard.conftest import PATIENCE_S
 from tests.dashboard.played import NAME
 
+from brimline.bulk import contents
 from brimline.cli.surface import program
 from brimline.dashboard import index
-from brimline.store import contents
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

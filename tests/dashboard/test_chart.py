@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from brimline.dashboard import chart, story
-from brimline.state.figures import Notice
+from brimline.figures.totals import Notice
 
 if TYPE_CHECKING:
     from tests.dashboard.played import Played

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline.cost import bill, spending
 from brimline.dashboard import index, overall, pages, story
+from brimline.figures import bill, spending
 from brimline.testing import SessionBuilder
 
 if TYPE_CHECKING:

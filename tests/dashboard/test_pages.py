@@ -11,8 +11,8 @@ from jinja2 import nodes
 
 from brimline.dashboard import pages, story
 from brimline.dashboard.story import Item
+from brimline.figures.totals import Notice
 from brimline.gauge import wording
-from brimline.state.figures import Notice
 
 if TYPE_CHECKING:
     from brimline.testing import SessionBuilder

@@ -13,10 +13,10 @@ from click.testing import CliRunner
 from tests.dashboard.played import NAME
 
 from brimline.cli.surface import program
-from brimline.cost import spending
 from brimline.dashboard import chart, index, overall, story
 from brimline.dashboard.report import self_contained_page_html
 from brimline.errors import SessionError
+from brimline.figures import spending
 from brimline.state import logs
 from brimline.state.session import SessionState, Snapshot
 from brimline.testing import SessionBuilder, text_block

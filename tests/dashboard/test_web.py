@@ -24,6 +24,8 @@ from tests.dashboard.conftest import PATIENCE_S
 from tests.dashboard.played import NAME
 from tests.gateway.test_proxy import LOG, bulky, raw_of
 
+from brimline.bulk import contents, layout, pins
+from brimline.bulk.put import put
 from brimline.cli.surface import program
 from brimline.compaction.compactor import Settings
 from brimline.dashboard import index, story, web
@@ -31,11 +33,9 @@ from brimline.errors import SessionError
 from brimline.fast import paths
 from brimline.gateway.conversations import Conversations
 from brimline.gateway.stickiness import Stickiness
-from brimline.memory import deep, hits, hot
-from brimline.search.record import Record
+from brimline.recall import deep, hits, hot
+from brimline.recall.record import Record
 from brimline.settings import config
-from brimline.store import contents, layout, pins
-from brimline.store.put import put
 from brimline.testing import SessionBuilder
 
 if TYPE_CHECKING:

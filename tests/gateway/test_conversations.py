@@ -13,15 +13,15 @@ import pytest
 from tests.compaction.talks import Talk
 from tests.gateway.test_proxy import SESSION, bulky, raw_of
 
-from brimline import clock
+from brimline.bulk import contents, put
 from brimline.compaction.compactor import Settings
+from brimline.fast import clock
 from brimline.gateway import conversations as conversing
 from brimline.gateway.conversations import Conversations
 from brimline.gateway.stickiness import Stickiness
 from brimline.settings import config
 from brimline.state import logs
 from brimline.state.session import GATEWAY_SAVED, MOD_ALIVE, SessionState, Snapshot
-from brimline.store import contents, put
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

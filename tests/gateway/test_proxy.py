@@ -22,12 +22,12 @@ from tests.gateway.upstream import TIMEOUT_S, Answer, Gateway, Upstream
 from uvicorn.server import ServerState
 
 from brimline import connections
+from brimline.bulk import contents, stub
 from brimline.errors import BrimlineError
 from brimline.fast import paths
 from brimline.gateway import proxy
 from brimline.gateway.proxies import NO_PROXIES, PROXIES
 from brimline.settings import config
-from brimline.store import contents, stub
 
 if TYPE_CHECKING:
     import socket

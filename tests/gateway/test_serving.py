@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline import extras
 from brimline.compaction.layers import LAYERS, PREVIEWS
 from brimline.errors import BrimlineError
 from brimline.fast import paths
 from brimline.gateway import serving
 from brimline.gateway.proxies import PROXIES, hosts_listed_in_no_proxy
 from brimline.gateway.proxy import Proxy
-from brimline.settings import config
+from brimline.settings import config, extras
 from brimline.state import logs
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from tests.compaction.test_compactor import SUMMARY
 from tests.gateway.test_proxy import LOG, SESSION, bulky, raw_of
 from tests.gateway.upstream import ANSWER, USAGE, Answer, Gateway, Upstream
 
+from brimline.bulk import contents, put, stub
 from brimline.cli.surface import program
 from brimline.compaction.stand_ins import StandIn
 from brimline.errors import StoreError
@@ -23,7 +24,6 @@ from brimline.gateway import traces
 from brimline.gateway.stickiness import Sent, Stickiness
 from brimline.hooks import statusline
 from brimline.state.forgotten import Asked
-from brimline.store import contents, put, stub
 from brimline.testing import SessionBuilder, statusline_event
 
 NAME = SESSION["X-Claude-Code-Session-Id"]

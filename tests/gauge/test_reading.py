@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.guard.dialogue import SILENT
 
-from brimline import clock, models
-from brimline.fast import io
+from brimline import models
+from brimline.fast import clock, io
 from brimline.fast.policy import Policy
 from brimline.gauge.reading import Reading, make_reading, measure_session
 from brimline.settings.values import default_values

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from brimline.figures import history
 from brimline.gauge import session_status
 from brimline.settings import config
-from brimline.state import history
 
 if TYPE_CHECKING:
     from tests.guard.dialogue import Talk

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.hooks.processes import environment
 
-from brimline.decision import NOTE_BUDGET_CHARACTERS, Decision, merge_decisions
+from brimline.fast.decision import NOTE_BUDGET_CHARACTERS, Decision, merge_decisions
 from brimline.guard import prompts
 from brimline.state.session import SessionState
 from brimline.testing import event, statusline_event

@@ -215,7 +215,7 @@ def test_a_transcript_of_somebody_else_is_no_obstacle(session: SessionBuilder) -
     become = (
         f"import os, sys, tomllib; sys.path.insert(0, {ROOT!r})\n"
         "import brimline.hooks.entry, brimline.settings.values, brimline.state.logs\n"
-        "import brimline.offload.hook, brimline.gauge.hook, brimline.carry.hook\n"
+        "import brimline.bulk.hook, brimline.gauge.hook, brimline.carry.hook\n"
         "import brimline.guard.hook, brimline.gauge.reading, brimline.state.session\n"
         "if os.geteuid() == 0: os.seteuid(65534)\n"
     )

@@ -18,7 +18,7 @@ ALLOWED = {"__future__", "_json", "gc", "marshal", "posix", "time"}
 MODULE_LEVEL = ALLOWED | {"sys", "errno", "_blake2", "_socket", "fcntl", "zlib"}
 NOT_WHEN_QUIET = {
     *("brimline.settings.config", "brimline.settings.values"),
-    *("brimline.decision", "brimline.state.logs"),
+    *("brimline.fast.decision", "brimline.state.logs"),
     *("json", "os", "re"),
 }
 QUIET = {"brimline", "brimline.launch", *bundle.FAST_MODULES}

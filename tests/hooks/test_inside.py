@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from brimline.bulk import marks
 from brimline.hooks import entry
-from brimline.offload import marks
 from brimline.state.session import MOD_ALIVE, SessionState
 from brimline.testing import SessionBuilder, bash_event
 

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
 # All that no other capability is built on.
 ROOMS = (
-    *("budget", "compaction", "dashboard", "gateway", "mcp", "memory", "mod", "scout", "slash"),
-    "team",
+    *("budget", "compaction", "dashboard", "gateway", "mcp", "mod", "recall", "scout", "slash"),
 )
 EVERYTHING = """
 import json, sys
@@ -56,7 +55,7 @@ def test_without_a_room_all_else_works(room: str, tmp_path: Path) -> None:
     shutil.rmtree(package / room)
     for words in (package / "hooks" / "table.py", package / "rooms.py"):
         text = words.read_text(encoding="utf-8")
-        words.write_text(re.sub(rf'"{room}"(: "[^"]*")?,? ?', "", text))
+        words.write_text(re.sub(rf'"{room}"(: ("[^"]*"|RECALL))?,? ?', "", text))
     home = tmp_path / "data"
     places = {"HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": str(tmp_path / ".claude")}
     places |= {"BRIMLINE_HOME": str(home), "PATH": os.environ["PATH"]}

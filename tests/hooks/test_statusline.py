@@ -15,8 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.guard.dialogue import set_by_user
 
-from brimline import clock
-from brimline.fast import paths, policy
+from brimline.fast import clock, paths, policy
 from brimline.gauge.reading import measure_session
 from brimline.hooks import statusline
 from brimline.settings import config

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline.decision import Decision
 from brimline.fast import paths
+from brimline.fast.decision import Decision
+from brimline.figures.history import read_spooled_events
 from brimline.hooks.turn import Turn
 from brimline.hooks.wire import Event
-from brimline.state.history import read_spooled_events
 
 if TYPE_CHECKING:
     from brimline.testing import SessionBuilder

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brimline.decision import Decision
+from brimline.fast.decision import Decision
 from brimline.hooks.wire import Event, answer_text
 from brimline.transcript.row import IMAGE_CHARACTERS
 

@@ -9,15 +9,14 @@ from typing import Any
 
 import pytest
 
-from brimline import clock
+from brimline.bulk import contents, put, retention
+from brimline.fast import clock, paths
 from brimline.fast import json as fast_json
-from brimline.fast import paths
 from brimline.install import checks_mod, checks_use, client, command, doctor, entries, jsontext
 from brimline.install.parts import Plan
 from brimline.install.records import Change
 from brimline.settings import clientsettings, config
 from brimline.state import logs
-from brimline.store import contents, put, retention
 from brimline.testing import SessionBuilder
 
 from . import fake_claude

@@ -12,7 +12,7 @@ from brimline.install import command, entries, modfolder, parts, pythons
 from brimline.install.modfolder import Mod
 from brimline.install.parts import Plan
 from brimline.install.records import Change
-from brimline.memory import hits
+from brimline.recall import hits
 from brimline.testing import SessionBuilder
 
 if TYPE_CHECKING:

@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
+from brimline.bulk import put
 from brimline.fast import paths
 from brimline.fast.paths import PACKAGE_DIR
 from brimline.hooks import entry as hook_entry
 from brimline.install import doctor
 from brimline.settings import clientsettings, config
 from brimline.state import logs
-from brimline.store import put
 from brimline.testing import SessionBuilder
 
 from . import fake_claude

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.memory.worlds import talked
+from tests.recall.worlds import talked
 
 from brimline.hooks import entry as hook_entry
 from brimline.hooks import table
 from brimline.install import parts, settingsfile
-from brimline.memory import deep, hits
-from brimline.slashcommands import COMMANDS
+from brimline.recall import deep, hits
+from brimline.slash.slashcommands import COMMANDS
 
 from . import fake_claude
 from .conftest import ORIGINAL, Home, check_golden
@@ -49,7 +49,7 @@ def test_a_round_trip_gives_back_every_byte(original: bytes, home: Home) -> None
         (group,) = hooks[event]
         (entry,) = group["hooks"]
         assert (group.get("matcher"), entry["timeout"]) == (
-            answered.tool_matcher(("store",)),
+            answered.tool_matcher(("recall",)),
             answered.timeout_s,
         )
         assert (entry["command"], entry["args"]) == (str(home.launcher), [event])

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline import __version__, slashcommands
+from brimline import __version__
 from brimline.errors import InstallError
 from brimline.install import modfolder
 from brimline.install.entries import Wiring
+from brimline.slash import slashcommands
 
 if TYPE_CHECKING:
     from .conftest import Home

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline import slashcommands
 from brimline.errors import InstallError
 from brimline.fast import paths
 from brimline.install import client, command, entries, parts, pythons, records, settingsfile
 from brimline.install.records import Change, Record
+from brimline.slash import slashcommands
 
 from . import fake_claude
 from .conftest import Home

@@ -240,7 +240,7 @@ def test_the_scouts_tools_are_watched_where_it_is_on(scout: bool) -> None:
     """By the matcher of the group."""
     groups = entries.hook_group_by_event(PLAIN._replace(scout=scout))
     wanted = {
-        event: row.tool_matcher(("store", *["scout"] * scout))
+        event: row.tool_matcher(("recall", *["scout"] * scout))
         for event, row in table.EVENTS.items()
     }
 

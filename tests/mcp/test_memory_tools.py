@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.mcp.conversation import Server
-from tests.memory.worlds import ANSWER, QUESTION, SESSION, recorded, talked
+from tests.recall.worlds import ANSWER, QUESTION, SESSION, recorded, talked
 
+from brimline.bulk import put
 from brimline.fast import paths
 from brimline.mcp import recall, tools
-from brimline.memory import deep
-from brimline.store import put
+from brimline.recall import deep
 from brimline.transcript.project import Project
 
 if TYPE_CHECKING:

@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from brimline.bulk import layout, put, removal
+from brimline.bulk.contents import parse_range
+from brimline.bulk.retention import Limits, Pass, prune
 from brimline.errors import StoreError
 from brimline.fast import paths
 from brimline.mcp import recall
-from brimline.memory import hits
+from brimline.recall import hits
 from brimline.rooms import values_in_all_traces
-from brimline.store import layout, put, removal
-from brimline.store.contents import parse_range
-from brimline.store.retention import Limits, Pass, prune
 from brimline.testing import SessionBuilder
 from brimline.transcript.project import Project
 

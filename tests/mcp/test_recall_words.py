@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
+from brimline.bulk import layout, put, removal
+from brimline.bulk.contents import parse_range
 from brimline.errors import StoreError
 from brimline.mcp import recall, remembered
-from brimline.memory import hits
-from brimline.search import stored
-from brimline.store import layout, put, removal
-from brimline.store.contents import parse_range
+from brimline.recall import hits, stored
 from brimline.transcript.project import Project
 
 PROJECT = "/home/dev/project"

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from brimline import clock
 from brimline.errors import BrimlineError, StoreError
+from brimline.fast import clock
 from brimline.mcp import remembered
-from brimline.memory import hits, hot
-from brimline.search import vectors
-from brimline.search.record import Hit, Record
+from brimline.recall import hits, hot, vectors
+from brimline.recall.record import Hit, Record
 from brimline.transcript.project import Project
 
 NOW = 1_800_000_000.0

@@ -9,11 +9,11 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tests.memory.worlds import SESSION, recorded
+from tests.recall.worlds import SESSION, recorded
 
 from brimline import __version__
+from brimline.bulk import put
 from brimline.mcp import tools
-from brimline.store import put
 
 from .conversation import Server
 
@@ -28,7 +28,7 @@ import os, sys
 from brimline.mcp import server
 built = server.build_server()
 ours = sorted(name for name in sys.modules if name.startswith("brimline"))
-rooms = ("sqlite3", "brimline.store", "brimline.search", "brimline.gauge")
+rooms = ("sqlite3", "brimline.bulk", "brimline.recall", "brimline.gauge")
 heavy = [name for name in rooms if name in sys.modules]
 print(ours, heavy, os.path.exists(os.environ["BRIMLINE_HOME"]))
 """
@@ -64,7 +64,7 @@ def test_nothing_of_ours_is_loaded_before_the_first_call() -> None:
 
     light = "brimline brimline.errors brimline.fast brimline.fast.io brimline.fast.paths"
     light += " brimline.mcp brimline.mcp.server brimline.mcp.tools"
-    ours = [*light.split(), "brimline.pinned", "brimline.programs"]
+    ours = [*light.split(), "brimline.settings.pinned", "brimline.programs"]
     assert done.stdout.strip() == f"{ours} [] False"
 
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from brimline.budget import operations
+from brimline.bulk import put
 from brimline.fast import paths
 from brimline.mcp import recall, tools
 from brimline.state import logs
-from brimline.store import put
 from brimline.testing import SessionBuilder
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def test_a_fault_of_the_disk_is_told_and_a_defect_recorded(
     def failing(*_: object) -> None:
         raise faults.pop()
 
-    monkeypatch.setattr("brimline.store.layout.refuse_newer_format", failing)
+    monkeypatch.setattr("brimline.bulk.layout.refuse_newer_format", failing)
 
     assert tools.answer("recall", {"query": "x"}) == ("/data/store: Permission denied", True)
     told = "recall failed (RuntimeError): see `brimline doctor`"
@@ -151,7 +151,7 @@ def test_a_fault_of_the_disk_is_told_as_far_as_it_is_known(
     def failing(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr("brimline.store.layout.refuse_newer_format", failing)
+    monkeypatch.setattr("brimline.bulk.layout.refuse_newer_format", failing)
 
     assert tools.answer("recall", {"query": "x"}) == (told, True)
 

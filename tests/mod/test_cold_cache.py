@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline import clock
+from brimline.fast import clock
 from brimline.mod import request
 from brimline.state.session import SessionState
 from brimline.transcript import find

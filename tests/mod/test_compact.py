@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from brimline.bulk import contents, put
 from brimline.mod import compact
 from brimline.settings.values import default_values
-from brimline.store import contents, put
 
 from .conversation import Conversation
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from brimline.fast import paths, policy
+from brimline.figures.totals import Compaction
 from brimline.gauge import reading, session_status
 from brimline.mod import pane, request
-from brimline.state.figures import Compaction
 from brimline.state.session import SessionState, Snapshot
 from brimline.testing import SessionBuilder
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from brimline.bulk import contents, layout
+from brimline.bulk.previews import Previews
 from brimline.fast import paths
 from brimline.hooks import entry
 from brimline.mod import request
-from brimline.offload.previews import Previews
 from brimline.state.session import SPOOL
-from brimline.store import contents, layout
 from brimline.testing import SessionBuilder
 
 from .conversation import Conversation

@@ -16,14 +16,15 @@ import pytest
 from tests.hooks.processes import command, environment, run_hook
 
 from brimline.budget import items
+from brimline.bulk import contents, layout, listing, put, retention
 from brimline.carry import notes
 from brimline.fast import paths
+from brimline.figures import history
 from brimline.hooks import entry
 from brimline.mod import request
 from brimline.rooms import values_in_all_traces
-from brimline.state import history, learned, logs
+from brimline.state import learned, logs
 from brimline.state.session import MOVED_OUT, SessionState
-from brimline.store import contents, layout, listing, put, retention
 from brimline.testing import SessionBuilder, event
 
 from .conversation import Conversation
@@ -365,6 +366,6 @@ def _no_room() -> None:
 
 
 def _unpacked(data: bytes) -> bytes:
-    from brimline.store import put
+    from brimline.bulk import put
 
     return put.unpack_blob(data)

@@ -12,20 +12,20 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brimline.decision import NOTE_BUDGET_CHARACTERS
 from brimline.errors import ConfigError
 from brimline.fast import paths
+from brimline.fast.decision import NOTE_BUDGET_CHARACTERS
+from brimline.figures.history import read_spooled_events
 from brimline.hooks.table import EVENTS
 from brimline.hooks.turn import Turn
 from brimline.hooks.wire import Event
 from brimline.install.switches import init
 from brimline.scout import hook, reads
 from brimline.settings import config
-from brimline.state.history import read_spooled_events
 from brimline.testing import event
 
 if TYPE_CHECKING:
-    from brimline.decision import Decision
+    from brimline.fast.decision import Decision
     from brimline.testing import SessionBuilder
 
 # The checklist: what is found and what passes, by tool and form.

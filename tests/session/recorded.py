@@ -8,9 +8,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from brimline.bulk import stub
 from brimline.session import purge as purging
 from brimline.session.purge import Options
-from brimline.store import stub
 from brimline.testing import SessionBuilder
 
 if TYPE_CHECKING:

@@ -20,11 +20,11 @@ import pytest
 from tests.cli.conftest import Terminal
 from tests.transcript.compacted import compact_inside
 
+from brimline.bulk import contents
+from brimline.bulk import stub as stubs
 from brimline.cli.main import main
 from brimline.fast import paths
 from brimline.session import copying, hook
-from brimline.store import contents
-from brimline.store import stub as stubs
 
 from .broken import BREAKS, sound_lines
 from .recorded import LONG_AGO, Recorded, output, plain

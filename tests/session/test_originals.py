@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from brimline.compaction import cold
+from brimline.bulk import cold, contents, layout, put, removal, stub
 from brimline.fast import paths
 from brimline.session import originals
-from brimline.store import contents, layout, put, removal, stub
 from brimline.testing import SessionBuilder
 
 BULK = "a line of output, naïvely\n" * 100

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.transcript.compacted import compact_inside
 
+from brimline.bulk import contents, pins, put
 from brimline.hooks import entry
 from brimline.session import copies, session_documents, session_text
 from brimline.session import purge as purging
 from brimline.session.copying import CopyError
 from brimline.session.purge import Options
-from brimline.store import contents, pins, put
 from brimline.testing import text_block
 from brimline.transcript import find
 

@@ -13,10 +13,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.transcript.compacted import compact_inside
 
+from brimline.bulk import contents
+from brimline.bulk import stub as stubs
 from brimline.session import faults, repair
 from brimline.session.copying import CopyError
-from brimline.store import contents
-from brimline.store import stub as stubs
 from brimline.testing import SessionBuilder, text_block
 
 from .broken import (

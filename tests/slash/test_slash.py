@@ -13,12 +13,11 @@ from typing import Any
 import pytest
 
 import brimline
-from brimline import slashcommands
+from brimline.bulk import layout, pins, put
 from brimline.fast import io, paths
 from brimline.hooks import entry, statusline
-from brimline.memory import hits
-from brimline.slash import answer
-from brimline.store import layout, pins, put
+from brimline.recall import hits
+from brimline.slash import answer, slashcommands
 from brimline.testing import SessionBuilder, statusline_event
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from brimline import clock
+from brimline.fast import clock
 from brimline.state import learned
 from brimline.state.session import SessionState
 

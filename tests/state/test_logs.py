@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from brimline.fast import io, paths
-from brimline.state import history, logs
+from brimline.figures import history
+from brimline.state import logs
 from brimline.state.session import SessionState
 
 if TYPE_CHECKING:

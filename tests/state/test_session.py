@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from brimline.fast import json
-from brimline.state import history
+from brimline.figures import history
 from brimline.state.session import FORMAT, WINDOW, SessionState, Snapshot
 
 

@@ -12,7 +12,7 @@ import pytest
 from tests.session.recorded import plain
 
 from brimline.carry import fold, ledger
-from brimline.memory import deep
+from brimline.recall import deep
 from brimline.session import inspect, repair
 from brimline.testing import SessionBuilder, text_block
 from brimline.transcript import read

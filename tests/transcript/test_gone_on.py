@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from brimline.bulk import contents, layout, put
 from brimline.fast import json, paths
-from brimline.memory import deep, hits
+from brimline.figures import history, lookback
+from brimline.recall import deep, hits
 from brimline.session import inspect, originals, purge, undo_compaction
-from brimline.state import history, lookback
-from brimline.store import contents, layout, put
 from brimline.transcript import find, read, row
 
 from .test_recordings import recordings

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from brimline.carry import fold, ledger
-from brimline.cost import bill, spending
 from brimline.dashboard import story
-from brimline.memory import deep
+from brimline.figures import bill, spending
+from brimline.recall import deep
 from brimline.session import inspect, purge, repair, session_documents
 from brimline.transcript import read, row
 from brimline.transcript.typed import Session

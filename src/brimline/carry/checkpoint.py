@@ -11,13 +11,13 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
-from brimline import git
+from brimline import programs
+from brimline.bulk import put
 from brimline.carry import card, ledger
 from brimline.errors import StateError, StoreError
 from brimline.fast import io, paths
 from brimline.foreign import flatten, quote
 from brimline.gauge.reading import file_time
-from brimline.store import put
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -66,7 +66,7 @@ def build_and_save_document(  # noqa: PLR0913 - what a checkpoint is of, beside 
         "transcript": transcript,
         "project": project_dir,
         "reading": figures,
-        "git": git.branch_commit_and_changed_files(project_dir) if project_dir else {},
+        "git": programs.branch_commit_and_changed_files(project_dir) if project_dir else {},
         "ledger": ledger.to_document(record),
     }
     problem = ""
@@ -200,7 +200,7 @@ def _why_not_as_written(home_dir: str, folder: str, texts: dict[str, str], kept:
             return f"{name} does not hold what was written to it"
     for entry in kept:
         if entry["key"]:
-            from brimline.store import contents
+            from brimline.bulk import contents
 
             contents.read_content(home_dir, entry["key"])  # raises where it is not what it was
     return ""

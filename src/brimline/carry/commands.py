@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from brimline import shell
+from brimline.bulk import shell
 from brimline.carry.ledger import put_last_and_drop_oldest
 from brimline.masking import mask
 

@@ -12,7 +12,6 @@ import time
 from _blake2 import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline import clienttools
 from brimline.carry import commands
 from brimline.carry.ledger import (
     DECIDE,
@@ -26,7 +25,7 @@ from brimline.carry.ledger import (
 from brimline.fast import paths
 from brimline.foreign import flatten
 from brimline.masking import mask
-from brimline.transcript import read, row, words
+from brimline.transcript import clienttools, read, row, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

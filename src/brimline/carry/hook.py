@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from brimline.carry.ledger import Ledger
-    from brimline.decision import Decision
+    from brimline.fast.decision import Decision
     from brimline.hooks.turn import Turn
 
 # In a session's folder: how long the transcript was when the ledger was last brought up to date.
@@ -41,9 +41,9 @@ def pre_compact(turn: Turn) -> Decision | None:
     if not turn.values["carry.enabled"]:
         return None
     from brimline.carry import card, checkpoint
-    from brimline.decision import Decision
     from brimline.errors import StateError
     from brimline.fast import io
+    from brimline.fast.decision import Decision
 
     record = _updated_ledger(turn)
     trigger = turn.event.trigger
@@ -62,8 +62,8 @@ def session_start(turn: Turn) -> Decision | None:
     if not turn.values["carry.enabled"]:
         return None
     from brimline.carry import links
-    from brimline.decision import Decision
     from brimline.fast import io
+    from brimline.fast.decision import Decision
 
     source, pid = turn.event.source, io.env("CLAUDE_PID")
     previous = links.last_session_of_client(turn.home, pid) if source == "clear" else None
@@ -120,7 +120,7 @@ def user_prompt_submit(turn: Turn) -> Decision | None:
     if "brim:" not in prompt or not turn.values["carry.enabled"]:
         return None
     from brimline.carry import fold, ledger
-    from brimline.decision import Decision
+    from brimline.fast.decision import Decision
 
     if not ledger.is_paste(prompt) or not fold.has_marked_notes(prompt):
         return None

@@ -7,11 +7,10 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from brimline import clock
 from brimline.carry import fold, ledger, notes
 from brimline.carry.commands import FAILED
 from brimline.errors import do_all
-from brimline.fast import io, json, paths
+from brimline.fast import clock, io, json, paths
 from brimline.foreign import flatten
 from brimline.state import forgotten
 from brimline.transcript import find

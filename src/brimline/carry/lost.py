@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
-from brimline import clienttools, output
+from brimline import output
+from brimline.bulk import layout, stub
 from brimline.carry import card
 from brimline.carry.ledger import put_last_and_drop_oldest
-from brimline.store import layout, stub
-from brimline.transcript import read, row, words
+from brimline.transcript import clienttools, read, row, words
 
 # A look-up that is made again so many requests before or after a compaction is counted.
 NEAR_REQUESTS = 20

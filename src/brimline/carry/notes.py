@@ -6,9 +6,8 @@ a ledger twice changes nothing.
 
 from __future__ import annotations
 
-from brimline import clock
 from brimline.carry.ledger import DECIDE, KEEP, add_or_renew_note, id_of_note_or_message
-from brimline.fast import json, paths
+from brimline.fast import clock, json, paths
 from brimline.masking import mask
 
 TYPE_CHECKING = False

@@ -74,7 +74,7 @@ def set_command(key: str, value: str, project: bool, as_json: bool) -> None:
     if key == "guard.tiers":
         _require_ordered_tiers(value)
     if key == "memory.url":
-        from brimline.team import place
+        from brimline.recall import place
 
         # Before anything could repeat what is wrong with it: it may hold a key.
         place.parse_place(value)

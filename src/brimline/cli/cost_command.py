@@ -7,9 +7,9 @@ import time
 
 import click
 
-from brimline import clock, output
-from brimline.cost import bill, spending
-from brimline.fast import paths
+from brimline import output
+from brimline.fast import clock, paths
+from brimline.figures import bill, spending
 from brimline.settings import config
 from brimline.transcript import find
 

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import brimline
 from brimline import models, output, testing
+from brimline.bulk import contents
 from brimline.fast import policy
+from brimline.figures import savings
 from brimline.gauge import reading
 from brimline.launch import bootstrap_code
-from brimline.offload import savings
 from brimline.state.session import SessionState
-from brimline.store import contents
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

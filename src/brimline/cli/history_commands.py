@@ -5,12 +5,10 @@ from __future__ import annotations
 import click
 
 from brimline import output
-from brimline.cost import aftermath
 from brimline.fast import paths
-from brimline.offload import savings
+from brimline.figures import aftermath, cache_history, lookback, savings
+from brimline.figures.history import update_changed_sessions
 from brimline.settings import config
-from brimline.state import cache_history, lookback
-from brimline.state.history import update_changed_sessions
 
 
 @output.command("history")

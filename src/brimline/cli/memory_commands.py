@@ -16,18 +16,16 @@ import click
 from brimline import output
 from brimline.errors import BrimlineError, StateError, TeamError
 from brimline.fast import paths
-from brimline.memory import hits, overview
-from brimline.search import database, vectors
-from brimline.team import together
+from brimline.recall import database, hits, overview, together, vectors
 from brimline.transcript.project import is_within, project_of_caller, real_folder
 
 if TYPE_CHECKING:
     import sqlite3
 
-    from brimline.memory.hot import Topic
+    from brimline.recall.hot import Topic
+    from brimline.recall.place import Place
     from brimline.session.copies import Copy
     from brimline.state.forgotten import Asked
-    from brimline.team.place import Place
 
 _name = click.argument("name", metavar="NAME")
 
@@ -89,7 +87,7 @@ def add_command(name: str, text: str, kind: str, description: str, as_json: bool
     Example:
       brimline memory add deploys --type project --description "How" "By tag."
     """
-    from brimline.memory import hot
+    from brimline.recall import hot
 
     topic = hot.add_topic(_memory_folder(), name, kind, description, _text_or_stdin(text))
     _update_topic_in_search(topic)
@@ -113,7 +111,7 @@ def edit_command(
       brimline memory edit deploys "By tag, from release branches."
       brimline memory edit deploys
     """
-    from brimline.memory import hot, textfile
+    from brimline.recall import hot, textfile
 
     place = _memory_folder()
     topic = hot.find_topic(place, name)
@@ -140,7 +138,7 @@ def remove_command(name: str, yes: bool, as_json: bool) -> None:
     Example:
       brimline memory remove deploys --yes
     """
-    from brimline.memory import hot
+    from brimline.recall import hot
 
     place = _memory_folder()
     topic = hot.find_topic(place, name)
@@ -169,7 +167,7 @@ def lint_command(as_json: bool) -> None:
     Example:
       brimline memory lint
     """
-    from brimline.memory import hot
+    from brimline.recall import hot
 
     place = _memory_folder()
     problems = hot.lint(place)
@@ -192,7 +190,7 @@ def index_command(rebuild: bool, as_json: bool) -> None:
     Example:
       brimline memory index
     """
-    from brimline.memory import deep
+    from brimline.recall import deep
     from brimline.settings import config
 
     home_dir, project = paths.data_dir(), os.getcwd()
@@ -223,9 +221,9 @@ def sync_command(rebuild: bool, as_json: bool) -> None:
     Example:
       brimline memory sync
     """
-    from brimline.memory import deep
+    from brimline.recall import deep
+    from brimline.recall.queue import Queue
     from brimline.settings import config
-    from brimline.team.queue import Queue
 
     home_dir, project = paths.data_dir(), os.getcwd()
     place = together.named_place(home_dir, project)
@@ -291,7 +289,7 @@ def forget_command(
       brimline forget --project ~/clients/acme --yes
       brimline forget --before 2026-01-31 --yes
     """
-    from brimline.memory import forget
+    from brimline.recall import forget
     from brimline.rooms import values_in_all_traces
     from brimline.session import copies, copying
 
@@ -333,8 +331,8 @@ def _are_copies_to_go(made: list[Copy], *, is_asked: bool) -> bool:
 
 def _confirm_new_address(home_dir: str, place: Place, exclude: list[str]) -> None:
     """Ask a person on a terminal, once for an address; neither an option nor a model answers."""
-    from brimline import pinned
-    from brimline.team import confirmation
+    from brimline.recall import confirmation
+    from brimline.settings import pinned
 
     try:
         confirmation.require(home_dir, place)
@@ -397,7 +395,7 @@ def _memory_folder() -> str:
 
 def _update_topic_in_search(topic: Topic) -> None:
     """Let the search know at once; the topic stands without it, and housekeeping tries again."""
-    from brimline.memory import deep
+    from brimline.recall import deep
     from brimline.settings import config
 
     home_dir, project = paths.data_dir(), os.getcwd()

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from brimline import clock, output
+from brimline import output
 from brimline.errors import ConfigError
-from brimline.fast import paths
+from brimline.fast import clock, paths
 from brimline.gauge import composition
 from brimline.rules import loading, marked
 from brimline.settings import config

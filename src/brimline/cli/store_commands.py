@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from brimline import output
+from brimline.bulk import contents, layout, listing, pins, removal, retention
 from brimline.errors import StoreError
 from brimline.fast import paths
+from brimline.recall import found_outputs, stored
 from brimline.rooms import values_in_all_traces
-from brimline.search import found_outputs, stored
 from brimline.session import originals
 from brimline.settings import config
-from brimline.store import contents, layout, listing, pins, removal, retention
 from brimline.transcript import project
 
 if TYPE_CHECKING:
-    from brimline.store.retention import Limits, Outcome
+    from brimline.bulk.retention import Limits, Outcome
 
 _SEARCH_S = 20.0
 _LINE = re.compile(rb"[^\n]*\n|[^\n]+")

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from brimline import __version__, extras, output, pinned
+from brimline import __version__, output
 from brimline.errors import BrimlineError
+from brimline.settings import extras, pinned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

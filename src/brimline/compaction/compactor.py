@@ -19,11 +19,11 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from brimline.bulk import judge
+from brimline.bulk.judge import Rules
 from brimline.compaction import blocks, stand_ins
 from brimline.compaction.layers import LAYERS, RETRY, Layer, Look, is_stand_in_final
 from brimline.compaction.references import Clock
-from brimline.offload import judge
-from brimline.offload.judge import Rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

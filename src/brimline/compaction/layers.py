@@ -15,10 +15,10 @@ from brimline.compaction import blocks, stand_ins
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
+    from brimline.bulk.judge import Rules
     from brimline.compaction.blocks import Block
     from brimline.compaction.references import Clock
     from brimline.compaction.stand_ins import StandIn
-    from brimline.offload.judge import Rules
 
 _LARGE_RESULT_CHARACTERS = 2_000
 

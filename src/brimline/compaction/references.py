@@ -9,9 +9,9 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from brimline import clienttools
+from brimline.bulk import names
 from brimline.compaction import blocks
-from brimline.offload import names
+from brimline.transcript import clienttools
 
 if TYPE_CHECKING:
     from brimline.compaction.blocks import Block

@@ -9,16 +9,15 @@ import hashlib
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline import clienttools
+from brimline.bulk import judge, layout, names, preview, stub
 from brimline.compaction import blocks
 from brimline.foreign import flatten
-from brimline.offload import judge, names, preview
-from brimline.store import layout, stub
+from brimline.transcript import clienttools
 
 if TYPE_CHECKING:
+    from brimline.bulk.judge import Rules
     from brimline.compaction.blocks import Block
     from brimline.compaction.references import Clock
-    from brimline.offload.judge import Rules
 
 # What collapsing has to save of one block.
 _LEAST_COLLAPSED_TOKENS = 60

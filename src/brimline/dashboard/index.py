@@ -17,9 +17,10 @@ from brimline import output
 from brimline.dashboard import story
 from brimline.errors import BrimlineError, SessionError
 from brimline.fast import io, paths
+from brimline.figures import history
 from brimline.gauge.reading import file_size, file_time
-from brimline.search import database
-from brimline.state import forgotten, history
+from brimline.recall import database
+from brimline.state import forgotten
 from brimline.transcript import find
 
 if TYPE_CHECKING:

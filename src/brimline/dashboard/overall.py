@@ -14,15 +14,14 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import output
-from brimline.cost import aftermath, bill
 from brimline.dashboard import chart
-from brimline.offload import savings
+from brimline.figures import aftermath, bill, savings
 from brimline.transcript import find
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from brimline.cost.spending import Spending
+    from brimline.figures.spending import Spending
 
 SPANS = (30, 90, 365)
 _WEEK, _MOST_BARS = 7, 90

@@ -12,23 +12,23 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 
-from brimline import clienttools, clock, output, shell
+from brimline import output
+from brimline.bulk import shell, stub
 from brimline.carry import card, lost
-from brimline.cost import aftermath, bill
 from brimline.dashboard import chart, overall
 from brimline.dashboard.story import EVENTS, sorted_hook_ms_by_event
+from brimline.fast import clock
+from brimline.figures import aftermath, bill, lookback, totals
 from brimline.gauge import wording
 from brimline.gauge.composition import NAMES
-from brimline.state import figures, lookback
-from brimline.store import stub
-from brimline.transcript import read, row
+from brimline.transcript import clienttools, read, row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from brimline.cost.spending import Spending
     from brimline.dashboard.story import Item, Moment, Story
-    from brimline.state.figures import Notice
+    from brimline.figures.spending import Spending
+    from brimline.figures.totals import Notice
 
 _TOP = 12
 _PLACE = re.compile(r"^@@ -\d+(,\d+)? \+\d+(,\d+)? @@", re.MULTILINE)
@@ -154,7 +154,7 @@ def session_page_values(
         "notices": _announcements_and_refusals(story),
         "offloads": [one for one in story.events if one["event"] in ("Offloaded", "Recalled")],
         "hooks": sorted_hook_ms_by_event(story.events),
-        "gateway": figures.most_saved_and_all_rewritten(story.events),
+        "gateway": totals.most_saved_and_all_rewritten(story.events),
         "cards": [] if redacted else _cards_after_compactions(story),
         "compactions": _compactions_with_costs_and_losses(story, user_models, redacted=redacted),
     }

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from brimline.cost import spending
 from brimline.dashboard import pages
 from brimline.errors import BrimlineError
 from brimline.fast import io
+from brimline.figures import spending
 from brimline.settings import config
 from brimline.transcript import read
 

@@ -14,21 +14,21 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline import clock
+from brimline.bulk import layout
 from brimline.errors import SessionError
+from brimline.fast import clock
+from brimline.figures import history, savings, totals
+from brimline.figures.totals import Figures
 from brimline.gauge import reading
 from brimline.gauge.composition import Injections
 from brimline.gauge.context import ContextReader
 from brimline.gauge.reading import HISTORY_REQUESTS
 from brimline.gauge.window import window_proved_by_occupancy
 from brimline.hooks import table
-from brimline.offload import savings
 from brimline.session import in_use
 from brimline.settings import config
-from brimline.state import figures, history, logs
-from brimline.state.figures import Figures
+from brimline.state import logs
 from brimline.state.session import WINDOW, SessionState, Snapshot
-from brimline.store import layout
 from brimline.transcript import caching, find, read
 from brimline.transcript.caching import Caching
 from brimline.transcript.calls import Call
@@ -221,7 +221,7 @@ def read_story_for_index(
         last = read_tail(path)
     except OSError as error:
         raise SessionError(f"cannot read {path}: {error.strerror or error}") from error
-    story = reader.close(figures.gateway_edit_reason_by_time(spooled))
+    story = reader.close(totals.gateway_edit_reason_by_time(spooled))
     if story.broken_lines and not rows:
         raise SessionError(f"{path} is not a session's transcript")
     state = SessionState(home_dir, story.kept_as)

@@ -24,22 +24,21 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from brimline.cost import bill, spending
+from brimline.bulk import contents, layout, listing
 from brimline.dashboard import overall, pages, story
 from brimline.dashboard.index import SORTS, Filter, Index, change_stamp_of_session
 from brimline.errors import BrimlineError
+from brimline.figures import bill, spending
 from brimline.gauge import composition
 from brimline.install import doctor
-from brimline.memory import hits, hot, overview
+from brimline.recall import hits, hot, overview, together
 from brimline.rules import loading
 from brimline.settings import config
-from brimline.store import contents, layout, listing
-from brimline.team import together
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from brimline.cost.spending import Spending
+    from brimline.figures.spending import Spending
 
 NAVIGATION = (
     *(("/", "Sessions"), ("/overall", "Overall"), ("/stored", "Kept out"), ("/memory", "Memory")),

@@ -17,15 +17,15 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from brimline import clock, models
+from brimline import models
+from brimline.bulk import put
 from brimline.compaction import blocks, compactor, stand_ins
 from brimline.errors import BrimlineError
-from brimline.fast import io
+from brimline.fast import clock, io
 from brimline.gateway.stickiness import Sent
 from brimline.gauge import window
 from brimline.state import logs
 from brimline.state.session import GATEWAY_SAVED, MOD_ALIVE, SessionState
-from brimline.store import put
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -13,13 +13,13 @@ import sqlite3
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from brimline import clock, extras, output
+from brimline import output
+from brimline.bulk import judge
 from brimline.compaction.compactor import Settings
 from brimline.compaction.layers import PREVIEWS
 from brimline.errors import BrimlineError
-from brimline.fast import paths
-from brimline.offload import judge
-from brimline.settings import config
+from brimline.fast import clock, paths
+from brimline.settings import config, extras
 from brimline.state import logs
 
 if TYPE_CHECKING:

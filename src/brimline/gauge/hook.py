@@ -60,24 +60,6 @@ def post_compact(turn: Turn) -> None:
         learned.record_automatic_compaction(turn.home, state, event.trigger)
 
 
-def tidy(turn: Turn, _until: float) -> None:
-    """Bring what was learned from earlier sessions up to date, for the compiled settings."""
-    import os
-
-    from brimline.fast import io, json, paths
-    from brimline.gauge import forecast
-    from brimline.state import history, learned
-
-    document: dict[str, Any] = {"points": learned.learned_points_by_window(turn.home)}
-    segments = [sizes for _, sizes in history.segments_of_recent_sessions(turn.home)]
-    if segments:
-        document["usual_growth_tokens"] = forecast.learn_usual_tokens(segments)
-    data = json.dumps(document).encode()
-    path = paths.learned_file(turn.home)
-    if not os.path.exists(path) or io.read_file(path) != data:
-        io.replace_file(path, data)
-
-
 def save_telemetry_file(reading: Reading, state: SessionState) -> None:
     """Write the figures; an unknown occupancy leaves the last known ones in place."""
     if reading.occupancy_tokens is None:

@@ -225,7 +225,7 @@ def _occupancy_with_source(
 ) -> tuple[int | None, str | None, str | None]:
     """The occupancy, who measured it, and when."""
     if newer:
-        from brimline import clock
+        from brimline.fast import clock
 
         return newer.occupancy_tokens, newer.source, clock.format_utc(newer.at)
     if tail.usage is None:
@@ -273,7 +273,7 @@ def _read_uncompacted_tail(
         return tail
     if file_size(transcript) < compacted_size:
         return tail  # the file was rewritten since: its offsets mean something else now
-    from brimline import clock
+    from brimline.fast import clock
 
     gone = Tail()
     mark = f"{state.folder}/{session.COMPACTED}{compacted_size}"
@@ -301,7 +301,7 @@ def _snapshot_if_newer_than_tail(tail: Tail, snapshot: Snapshot) -> Snapshot | N
     """The status line's reading where it is younger than the transcript's last word."""
     if not snapshot.occupancy_tokens:
         return None
-    from brimline import clock
+    from brimline.fast import clock
 
     last = tail.usage.timestamp if tail.usage else tail.boundary_timestamp
     since = clock.parse_utc(last) if tail.usage or last is not None else 0.0

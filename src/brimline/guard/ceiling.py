@@ -7,11 +7,11 @@ use.
 
 from __future__ import annotations
 
-from brimline import clienttools
-from brimline.decision import Decision
 from brimline.fast import io
+from brimline.fast.decision import Decision
 from brimline.foreign import flatten
 from brimline.guard import CEILING_MARK, monitor
+from brimline.transcript import clienttools
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from brimline.guard import CEILING_MARK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from brimline.decision import Decision
+    from brimline.fast.decision import Decision
     from brimline.hooks.turn import Turn
 
 
@@ -42,7 +42,7 @@ def user_prompt_submit(turn: Turn) -> Decision | None:
     decisions = [tier, *notes] if tier else notes
     if not decisions:
         return None
-    from brimline.decision import merge_decisions
+    from brimline.fast.decision import merge_decisions
 
     return merge_decisions(decisions)
 

@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from brimline.decision import Decision
+    from brimline.fast.decision import Decision
     from brimline.gauge.reading import Reading
     from brimline.hooks.turn import Turn
 
@@ -47,7 +47,7 @@ def _announce_tier_if_due(turn: Turn) -> Decision | None:
         _record_tier_and_save_checkpoint(turn)
     if not (won or lasting or preset["repeats"]):
         return None
-    from brimline.decision import Decision
+    from brimline.fast.decision import Decision
 
     text = _announcement_text(preset, reading, first=won)
     # Context added at the end of a turn would make the model go on; the person is told instead.

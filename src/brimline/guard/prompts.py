@@ -11,9 +11,8 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
-from brimline import clock
-from brimline.decision import NOTE_BUDGET_CHARACTERS, Decision
-from brimline.fast import io, paths
+from brimline.fast import clock, io, paths
+from brimline.fast.decision import NOTE_BUDGET_CHARACTERS, Decision
 from brimline.foreign import flatten
 from brimline.transcript.find import modified_at
 

@@ -45,7 +45,7 @@ def respond(turn: Turn) -> bytes:
 
 def _note_skipped_results(turn: Turn, number: object) -> None:
     """Count the results that came before this one without a process."""
-    from brimline.offload import marks
+    from brimline.bulk import marks
 
     if isinstance(number, int) and number > 1:
         marks.count_down_repeat_offers(turn, number - 1)
@@ -60,7 +60,7 @@ def limits_for_mod_to_stay_silent(turn: Turn) -> dict[str, Any]:
       may be announced. `steep`: growth in one request that may raise a tier.
     - `publishes_at`: the tokens at which those who poll are to be told.
     """
-    from brimline.offload.marks import PAST, PINS_WAIT, PREVIEWED
+    from brimline.bulk.marks import PAST, PINS_WAIT, PREVIEWED
 
     if turn.state.is_off:
         return {}

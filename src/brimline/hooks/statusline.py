@@ -5,8 +5,7 @@ Fast path: imports only rooms of ours. It runs on every redraw, with any field m
 
 from __future__ import annotations
 
-from brimline import clock
-from brimline.fast import io, json, policy
+from brimline.fast import clock, io, json, policy
 from brimline.gauge import wording
 from brimline.gauge.reading import Reading, file_time, measure_session
 from brimline.hooks.turn import log_failure

@@ -48,16 +48,15 @@ EVENTS = {
     "SessionStart": Answered(
         "session_start",
         {
-            **dict.fromkeys(("state", "guard", "rules", "carry", "memory"), ""),
-            "offload": "startup|clear",
-            "store": "startup|resume|fork",
-            "cost": "resume|fork",
+            **dict.fromkeys(("state", "guard", "rules", "carry", "recall"), ""),
+            "bulk": "startup|clear",
+            "figures": "resume|fork",
         },
         "fresh settings, the card after a compaction, the user's reminder; then housekeeping",
     ),
     "UserPromptSubmit": Answered(
         "user_prompt_submit",
-        {"slash": "", "gauge": "", "carry": "", "guard": "", "offload": ""},
+        {"slash": "", "gauge": "", "carry": "", "guard": "", "bulk": ""},
         "answers `/brim:…`; measures; announces a tier that was entered, a rate limit, a reminder",
         subagents=False,
     ),
@@ -65,8 +64,8 @@ EVENTS = {
         "pre_tool_use",
         {
             "guard": "Agent|Task|Skill",
-            "offload": "Write",
-            "store": RECALL,
+            "bulk": "Write",
+            "recall": RECALL,
             "scout": "Read|Glob|Grep|Bash",
         },
         "the ceiling; an overwrite of a file seen as a preview; lets our own recall pass; with the "
@@ -75,13 +74,13 @@ EVENTS = {
     ),
     "PostToolUse": Answered(
         "post_tool_use",
-        {"offload": "*", "gauge": "*", "carry": "*", "guard": "*"},
+        {"bulk": "*", "gauge": "*", "carry": "*", "guard": "*"},
         "measures; announces a tier that was entered; keeps large results out of the window",
         subagents=False,
     ),
     "PostToolUseFailure": Answered(
         "post_tool_use_failure",
-        {"offload": "Bash"},
+        {"bulk": "Bash"},
         "says so where the client lost the end of a failing command's output",
         subagents=False,
     ),
@@ -93,7 +92,7 @@ EVENTS = {
     ),
     "PreCompact": Answered(
         "pre_compact",
-        {"gauge": "", "offload": "", "carry": ""},
+        {"gauge": "", "bulk": "", "carry": ""},
         "records how full the window was; saves the state; tells the summary what to hold",
     ),
     "PostCompact": Answered(
@@ -109,7 +108,7 @@ EVENTS = {
     ),
 }
 # Rooms whose tools the client calls us for only where the user wants that.
-OPTIONAL = ("scout", "store")
+OPTIONAL = ("scout", "recall")
 # Rooms that are asked even in a session where the user silenced the others.
 WHILE_OFF = ("slash",)
 # After this event's answer is written, rooms tidy up.

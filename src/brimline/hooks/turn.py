@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any, TypeVar
 
-    from brimline.decision import Decision
+    from brimline.fast.decision import Decision
     from brimline.fast.policy import Policy
     from brimline.gauge.reading import Reading
     from brimline.hooks.wire import Event
@@ -87,7 +87,7 @@ class Turn:
 
     def characters_left_for_notes(self) -> int:
         """Return how many characters are left of what one answer may hold for the model."""
-        from brimline.decision import NOTE_BUDGET_CHARACTERS
+        from brimline.fast.decision import NOTE_BUDGET_CHARACTERS
 
         notes = [note for decision in self.decisions for note in decision.model_notes]
         return NOTE_BUDGET_CHARACTERS - sum([len(note) + 2 for note in notes])
@@ -136,7 +136,7 @@ def ask_rooms(turn: Turn, left_out: str = "") -> Decision | None:
             # What is measured from here on is what the model will see.
             event.tool_response = decision.replacement
     if len(turn.decisions) > 1:
-        from brimline.decision import merge_decisions
+        from brimline.fast.decision import merge_decisions
 
         return merge_decisions(turn.decisions)
     return next(iter(turn.decisions), None)

@@ -1,19 +1,18 @@
 """Claude Code's hook JSON, in and out. No other module knows it.
 
-Fast path: imports only `brimline.clienttools`, `fast.json` and `transcript.usage`.
+Fast path: imports only `brimline.transcript.clienttools`, `fast.json` and `transcript.usage`.
 """
 
 from __future__ import annotations
 
-from brimline import clienttools
 from brimline.fast import json
-from brimline.transcript import usage
+from brimline.transcript import clienttools, usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from brimline.decision import Decision
+    from brimline.fast.decision import Decision
 
 # What the mod tells besides, in an event that it hands on.
 MOD_KEY = "brimline"

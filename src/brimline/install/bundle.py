@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 FAST_MODULES = tuple(
     f"brimline.{name}"
     for name in (
-        *("fast", "fast.io", "fast.json", "fast.paths", "fast.policy", "clienttools", "models"),
-        *("transcript", "transcript.usage", "state", "state.session"),
+        *("fast", "fast.io", "fast.json", "fast.paths", "fast.policy", "models"),
+        *("transcript", "transcript.clienttools", "transcript.usage", "state", "state.session"),
         *("gauge", "gauge.window", "gauge.reading", "gauge.hook"),
-        *("offload", "offload.marks", "offload.hook", "carry", "carry.hook"),
+        *("bulk", "bulk.marks", "bulk.hook", "carry", "carry.hook"),
         *("guard", "guard.hook", "hooks", "hooks.wire", "hooks.table", "hooks.turn", "hooks.entry"),
     )
 )

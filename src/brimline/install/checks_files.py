@@ -17,12 +17,12 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from brimline.bulk import contents, layout
 from brimline.errors import StoreError, reason
 from brimline.fast import io, json, paths
 from brimline.install import datafolder, entries
 from brimline.launch import LAUNCHER
-from brimline.search import database
-from brimline.store import contents, layout
+from brimline.recall import database
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -8,17 +8,17 @@ import stat
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from brimline import clock, output, pinned, rooms
+from brimline import output, rooms
+from brimline.bulk import contents, layout, retention
 from brimline.errors import SessionError, StoreError, reason
-from brimline.fast import io, paths, policy
+from brimline.fast import clock, io, paths, policy
 from brimline.gauge.reading import Reading, measure_session
 from brimline.gauge.window import COMPACTION_RESERVE_TOKENS, ending_at_text, idle_compaction_tokens
 from brimline.guard.ceiling import Ceiling
 from brimline.install import checks_files, client, datafolder
-from brimline.settings import config, presets
+from brimline.settings import config, pinned, presets
 from brimline.state import logs
 from brimline.state.session import SessionState
-from brimline.store import contents, layout, retention
 from brimline.transcript import find
 
 if TYPE_CHECKING:

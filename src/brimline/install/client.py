@@ -9,10 +9,10 @@ import subprocess
 import tempfile
 from typing import TYPE_CHECKING, Any
 
-from brimline import pinned, programs
+from brimline import programs
 from brimline.errors import reason
 from brimline.fast import paths
-from brimline.settings import clientsettings
+from brimline.settings import clientsettings, pinned
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from brimline import output, pinned
+from brimline import output
 from brimline.errors import BrimlineError, InstallError, reason
 from brimline.fast import io, paths
 from brimline.install import client, datafolder, entries, modfolder, parts, pythons, settingsfile
 from brimline.install.doctor import findings_text, run_checks_as_document
 from brimline.install.modfolder import Mod
 from brimline.install.parts import Plan, Settings
-from brimline.settings import config
+from brimline.settings import config, pinned
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -96,7 +96,7 @@ def install(diff: bool, dry_run: bool, yes: bool, as_json: bool, **chosen: Any) 
 
 def _ask_to_index_past_sessions(home_dir: str, project_dir: str, *, yes: bool) -> None:
     """Let memory read the sessions there are, if the user wants that now."""
-    from brimline.memory import deep, hits
+    from brimline.recall import deep, hits
 
     state = hits.reading_progress_if_unfinished(home_dir)
     if state is None:

@@ -195,6 +195,6 @@ def _hook_group_for_event(event: str, wiring: Wiring) -> dict[str, Any]:
     command, *arguments = wiring.hook_argv(event)
     entry: dict[str, Any] = {"type": "command", "command": command, "args": arguments}
     entry["timeout"] = answered.timeout_s
-    switched_on = {"scout": wiring.scout, "store": wiring.allow}
+    switched_on = {"scout": wiring.scout, "recall": wiring.allow}
     matcher = answered.tool_matcher(tuple(room for room, is_on in switched_on.items() if is_on))
     return ({} if matcher is None else {"matcher": matcher}) | {"hooks": [entry]}

@@ -12,13 +12,13 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from brimline import slashcommands
 from brimline.errors import InstallError
 from brimline.fast import io, paths
 from brimline.install import client, entries, pythons, records, settingsfile, wiring
 from brimline.install.records import Change, Record
 from brimline.launch import LAUNCHER, is_launcher
 from brimline.settings import clientsettings, config
+from brimline.slash import slashcommands
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -9,19 +9,19 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline import clock
+from brimline.bulk import contents, layout
 from brimline.errors import StoreError
+from brimline.fast import clock
 from brimline.foreign import flatten
 from brimline.mcp import remembered
 from brimline.output import utc_minute_text
-from brimline.search import stored
+from brimline.recall import stored
 from brimline.session import originals
-from brimline.store import contents, layout
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from brimline.search.record import Hit
+    from brimline.recall.record import Hit
     from brimline.transcript.project import Project
 
 BUDGET_S = 4.0

@@ -14,18 +14,15 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from brimline import clock
 from brimline.errors import BrimlineError, StoreError
-from brimline.fast import policy
+from brimline.fast import clock, policy
 from brimline.foreign import flatten, quote
-from brimline.memory import deep, hot
-from brimline.memory.hits import open_or_make_memory, progress_text, reading_progress_if_unfinished
 from brimline.output import one_line
-from brimline.search import stored, turns, vectors
-from brimline.team import together
+from brimline.recall import deep, hot, stored, together, turns, vectors
+from brimline.recall.hits import open_or_make_memory, progress_text, reading_progress_if_unfinished
 
 if TYPE_CHECKING:
-    from brimline.search.record import Hit
+    from brimline.recall.record import Hit
     from brimline.transcript.project import Project
 
 KEY = re.compile(r"m(\d{1,12})")

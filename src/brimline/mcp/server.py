@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from brimline import __version__, pinned
+from brimline import __version__
 from brimline.fast import paths
+from brimline.settings import pinned
 
 if TYPE_CHECKING:
     from mcp.server import Server, ServerRequestContext

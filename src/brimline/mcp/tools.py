@@ -115,7 +115,7 @@ def answer(name: str, arguments: dict[str, Any]) -> tuple[str, bool]:
 
 def send_waiting_entries_to_team() -> None:
     """Send what waits for the team's server, where there is one; what is wrong, `doctor` tells."""
-    from brimline.team import together
+    from brimline.recall import together
 
     try:
         queue = together.open_queue(paths.data_dir(), _project_dir())

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from brimline.cost import LEAST_TOKENS, SHORTEST_S
 from brimline.fast import io, policy
+from brimline.figures import LEAST_TOKENS, SHORTEST_S
 from brimline.mod import modsource
 from brimline.state.session import MOD_ALIVE, SessionState
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from brimline.cost import expiry
+from brimline.figures import expiry
 from brimline.hooks.turn import Turn
 from brimline.mod import typed_command
 

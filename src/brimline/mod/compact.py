@@ -10,12 +10,11 @@ import binascii
 import hashlib  # noqa: F401 - the store hashes by it where it is loaded; there is much to hash
 from typing import Any, NamedTuple
 
-from brimline import clienttools, models
-from brimline.compaction import cold
+from brimline import models
+from brimline.bulk import cold, judge, layout, put, stub
+from brimline.bulk.previews import Previews
 from brimline.errors import StoreError
-from brimline.offload import judge
-from brimline.offload.previews import Previews
-from brimline.store import layout, put, stub
+from brimline.transcript import clienttools
 from brimline.transcript.calls import Call
 
 _TRIGGERS = ("auto", "manual", "idle")

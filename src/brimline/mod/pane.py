@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from brimline import output
 from brimline.fast import policy
+from brimline.figures import history, lookback, savings
 from brimline.gauge import composition_text, reading, window, wording
 from brimline.gauge.context import ContextReader
-from brimline.offload import savings
-from brimline.state import history, lookback
 from brimline.state.session import SessionState
 from brimline.transcript import find
 from brimline.transcript.typed import Session
 
 if TYPE_CHECKING:
-    from brimline.state.figures import Compaction
+    from brimline.figures.totals import Compaction
 
     # Texts and their styles: a colour, `bold`, `dim`, or none.
     Row = list[tuple[str, str]]

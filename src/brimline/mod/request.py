@@ -163,7 +163,7 @@ def _record_moved_out_in_spool(
     Raises:
         OSError: it cannot be written; then nothing may be replaced either.
     """
-    from brimline.offload import previews
+    from brimline.bulk import previews
 
     figures: dict[str, Any] = {"results": len(answer["results"]), "inputs": len(answer["inputs"])}
     figures |= {"freed_tokens": answer["freed_tokens"], "seconds": seconds}

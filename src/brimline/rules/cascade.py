@@ -14,10 +14,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from brimline import patterns
 from brimline.errors import reason
 from brimline.fast import io, paths
 from brimline.foreign import flatten
+from brimline.rules import patterns
 from brimline.rules.lines import imports_in_lines, parse_front_and_lines, text_shown_by_client
 from brimline.settings import clientsettings
 

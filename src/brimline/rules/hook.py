@@ -8,7 +8,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from brimline.decision import Decision
+    from brimline.fast.decision import Decision
     from brimline.hooks.turn import Turn
 
 # What they may take of the text that one answer holds for the model.
@@ -17,7 +17,7 @@ _MOST_CHARACTERS = 4_000
 
 def session_start(turn: Turn) -> Decision | None:
     """The organisation's file and the user's own for this project, where a context begins anew."""
-    from brimline.decision import Decision
+    from brimline.fast.decision import Decision
     from brimline.rules import cascade, marked
 
     named = turn.values["rules.organisation_file"]

@@ -11,7 +11,7 @@ import re
 import textwrap
 from typing import TYPE_CHECKING, NamedTuple
 
-from brimline import git
+from brimline import programs
 from brimline.rules import cascade, marked
 from brimline.rules.cascade import OWN, Problem, is_within, short_path
 from brimline.rules.lines import TEXT
@@ -270,4 +270,4 @@ def _find_file_stale_by_commits(path: str, stale: tuple[int, int], now: float) -
 
 
 def _git_output(folder: str, *command: str) -> str:
-    return (git.run_git(folder, command, timeout_s=_GIT_TIMEOUT_S) or "").strip()
+    return (programs.run_git(folder, command, timeout_s=_GIT_TIMEOUT_S) or "").strip()

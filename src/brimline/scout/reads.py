@@ -15,11 +15,12 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline import patterns, shell
-from brimline.decision import Decision
+from brimline.bulk import shell
 from brimline.errors import ConfigError, reason
 from brimline.fast import io
+from brimline.fast.decision import Decision
 from brimline.foreign import flatten
+from brimline.rules import patterns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,8 +12,7 @@ import os
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline import clock
-from brimline.fast import io
+from brimline.fast import clock, io
 from brimline.transcript import find
 
 if TYPE_CHECKING:

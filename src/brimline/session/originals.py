@@ -9,11 +9,9 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from brimline import clienttools
-from brimline.compaction import cold
+from brimline.bulk import cold, contents, layout, put
 from brimline.session import restore
-from brimline.store import contents, layout, put
-from brimline.transcript import find, read, row
+from brimline.transcript import clienttools, find, read, row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

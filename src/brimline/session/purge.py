@@ -15,13 +15,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import models
-from brimline.compaction import cold
-from brimline.offload.previews import Previews
+from brimline.bulk import cold, contents, layout, pins, put, stub
+from brimline.bulk.pins import NONE
+from brimline.bulk.previews import Previews
 from brimline.session import copies, copying
 from brimline.session.copying import Copied, CopyError, Order
 from brimline.session.survey import COPY, PROGRESS_ROW, TEXT, line_checksum, row_bytes, take_survey
-from brimline.store import contents, layout, pins, put, stub
-from brimline.store.pins import NONE
 from brimline.transcript import find, row
 from brimline.transcript.read import Line
 

@@ -10,12 +10,12 @@ import os
 import tempfile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from brimline.bulk import put
+from brimline.bulk.stub import Stub, build_reference_head
 from brimline.session import copies, copying, faults
 from brimline.session.copying import Copied, CopyError, Order
 from brimline.session.faults import Findings, Mend, Place
 from brimline.session.survey import row_bytes
-from brimline.store import put
-from brimline.store.stub import Stub, build_reference_head
 from brimline.transcript import read, row
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from brimline.bulk import contents, layout, stub
 from brimline.session import copies, copying
 from brimline.session.copying import Copied, CopyError, Order
 from brimline.session.survey import row_bytes
-from brimline.store import contents, layout, stub
 from brimline.transcript import find, read, row
 
 if TYPE_CHECKING:

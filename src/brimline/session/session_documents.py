@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from brimline import clock, output
+from brimline import output
+from brimline.fast import clock
 from brimline.gauge import composition_text
 from brimline.session import copies, faults, in_use, inspect
 from brimline.session.purge import key_of_item

@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
-from brimline.store import pins, stub
+from brimline.bulk import pins, stub
 from brimline.transcript import pieces, read, row, words
 from brimline.transcript.calls import Call
 from brimline.transcript.compactions import LOADED_WHOLE_BYTES
@@ -22,7 +22,7 @@ from brimline.transcript.typed import Session
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-    from brimline.offload.previews import Original, Previews
+    from brimline.bulk.previews import Original, Previews
     from brimline.transcript.read import Line, Progress
     from brimline.transcript.typed import Row
 

@@ -13,18 +13,17 @@ import time
 from typing import TYPE_CHECKING
 
 from brimline import output
-from brimline.decision import Decision
+from brimline.bulk import contents, layout, pinning, pins
 from brimline.errors import BrimlineError
-from brimline.offload import pinning
-from brimline.slashcommands import ANSWERED
-from brimline.store import contents, layout, pins
+from brimline.fast.decision import Decision
+from brimline.slash.slashcommands import ANSWERED
 from brimline.transcript import find
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from brimline.hooks.turn import Turn
-    from brimline.slashcommands import SlashCommand
+    from brimline.slash.slashcommands import SlashCommand
 
     Watch = Callable[[int], None]
 
@@ -99,10 +98,8 @@ def _answer_status(turn: Turn, _arguments: str, watch: Watch) -> str:
 
 
 def _answer_all_history(turn: Turn, arguments: str, _watch: Watch) -> str:
-    from brimline.cost import aftermath
-    from brimline.offload import savings
+    from brimline.figures import aftermath, history, lookback, savings
     from brimline.settings import config
-    from brimline.state import history, lookback
 
     if arguments not in ("", "--compactions"):
         return "Usage: /brim:history [--compactions]"
@@ -123,12 +120,11 @@ def _answer_recall(turn: Turn, arguments: str, _watch: Watch) -> str:
         layout.refuse_newer_format(turn.home)
         key = contents.resolve_key(turn.home, arguments)
         return contents.read_content(turn.home, key).decode("utf-8", "replace").removesuffix("\n")
-    from brimline.memory import hits
-    from brimline.search import found_outputs
+    from brimline.recall import found_outputs, hits
 
     if hits.is_entry_key(arguments):
         return hits.neighbourhood_text(hits.entry_with_neighbours(turn.home, arguments))
-    from brimline.team import together
+    from brimline.recall import together
     from brimline.transcript import find, project
 
     place = find.folder_it_began_in(turn.event.transcript) or turn.event.cwd or os.getcwd()

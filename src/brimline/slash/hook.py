@@ -7,7 +7,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from brimline.decision import Decision
+    from brimline.fast.decision import Decision
     from brimline.hooks.turn import Turn
 
 

@@ -5,8 +5,7 @@ Fast path: imports only rooms of the ground floor.
 
 from __future__ import annotations
 
-from brimline import clock
-from brimline.fast import io, json, paths
+from brimline.fast import clock, io, json, paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

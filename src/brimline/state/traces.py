@@ -1,4 +1,4 @@
-"""What the state leaves in the data folder: sessions' folders, their history, logs."""
+"""What the state leaves in the data folder: sessions' folders, logs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from brimline.errors import do_all
 from brimline.fast import io, json, paths
-from brimline.state import forgotten, history
+from brimline.state import forgotten
 from brimline.transcript import find
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from brimline.state.forgotten import Asked
 
 FILES = {
-    "": r"(errors|audit)\.jsonl(\.old)?|learned\.jsonl?|history\.(jsonl|lock)",
+    "": r"(errors|audit)\.jsonl(\.old)?|learned\.jsonl?",
     "sessions": "",
     "sessions/*": r"(statusline|telemetry)\.json|spool\.jsonl|off|mod-(alive|judged|notice|reading)"
     r"|(spoke|window|compacted)-[\w.-]+",
@@ -30,25 +30,20 @@ _LOGS = ("audit.jsonl", "audit.jsonl.old", "errors.jsonl", "errors.jsonl.old", "
 
 
 def sessions(home: str) -> Iterator[tuple[str, str, float]]:
-    """Those with a folder, and those in the history."""
+    """Those with a folder."""
     for name in io.list_names(paths.sessions_dir(home)):
         folder = paths.session_dir(home, name)
         times = [find.modified_at(f"{folder}/{file}") for file in io.list_names(folder)]
         yield name, "", max(times, default=0.0)
-    for session in history.sessions_in_file(home):
-        folders = [event["cwd"] for event in session.events if event.get("cwd")]
-        last_at = max((event.get("at", 0) for event in session.events), default=0.0)
-        yield session.session_id, folders[0] if folders else "", last_at
 
 
 def forget(home: str, asked: Asked, *, dry_run: bool) -> dict[str, int]:
-    """Delete sessions' folders and lines of the history and the logs."""
+    """Delete sessions' folders and lines of the logs."""
     tasks: list[Callable[[], int | None]] = []
     for name in asked.sessions:
         folder = paths.session_dir(home, name)
         tasks.append(partial(forgotten.delete_folder, folder, dry_run=dry_run))
-        if not dry_run:  # the line after the folder, from which it would be made anew
-            tasks.append(partial(history.delete_line_of_session, home, name))
+        if not dry_run:
             logs = [f"{home}/{log}" for log in _LOGS]
             tasks += [partial(json.blank_out_lines, log, "session", name) for log in logs]
     return {"files": do_all(tasks)}

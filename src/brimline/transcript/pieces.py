@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline import clienttools
-from brimline.transcript import row
+from brimline.transcript import clienttools, row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,8 +9,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from brimline import clienttools, clock
-from brimline.transcript import pieces, read, row
+from brimline.fast import clock
+from brimline.transcript import clienttools, pieces, read, row
 from brimline.transcript.calls import Call
 from brimline.transcript.compactions import Links, Recorded
 

@@ -1,0 +1,88 @@
+"""What compactions cost, and what came of them: what their summaries lost, what was repeated."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from typing import TYPE_CHECKING, Any
+
+from brimline import models, output
+from brimline.carry import lost
+from brimline.figures import lookback
+from brimline.transcript import find
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+# Sessions are read again for what summaries lost, so only of the last ones.
+_LOST_OF_LAST = 5
+_MILLION = 1_000_000
+
+
+def fill_in_costs_and_losses(
+    document: dict[str, Any],
+    user_rows: Sequence[dict[str, Any]] = (),
+    until: float | None = None,
+) -> None:
+    """Fill in what the compactions in a document of the history cost, and what the last ones lost.
+
+    Args:
+        document: one of `lookback`, which may list none.
+        user_rows: the user's own rows of the table of models.
+        until: when no further session is read, by the monotonic clock.
+    """
+    listed = document.get("compactions")
+    if not isinstance(listed, list):
+        return
+    fill_in_dollars(listed, user_rows)
+    last = listed[: -_LOST_OF_LAST - 1 : -1]
+    for name in dict.fromkeys(each["session_id"] for each in last):
+        if until is not None and time.monotonic() > until:
+            return
+        for file in find.files_beginning_with(f"{name}.jsonl"):
+            with contextlib.suppress(OSError):
+                fill_in_what_summary_lost(last, file)
+
+
+def fill_in_what_summary_lost(compactions: Iterable[dict[str, Any]], path: str) -> None:
+    """Fill in what the summaries of these no longer name, as far as they are in a session's file.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    losses = lost.losses_by_boundary(path)
+    for each in compactions:
+        each["lost"] = each["lost"] or losses.get(each["uuid"])
+
+
+def fill_in_dollars(
+    compactions: Iterable[dict[str, Any]], user_rows: Sequence[dict[str, Any]] = ()
+) -> None:
+    """Fill in what compactions of the history cost, about: their documents get `dollars`.
+
+    The client sends the whole context once more, from the cache, for a summary; the next request
+    writes what is left to the cache again, or less where it is known to have read some of it.
+    """
+    for compaction in compactions:
+        before, after = compaction["pre_tokens"], compaction["post_tokens"]
+        model = models.lookup_model(compaction["model"], user_rows)
+        prices = model.prices_for_prompt(before or 0)
+        if before is None or after is None or prices is None:
+            continue
+        summary_tokens = (compaction["summary_characters"] or 0) / model.characters_per_token
+        asked = before * prices.read + summary_tokens * prices.output if summary_tokens else 0
+        written = compaction["rewritten_tokens"]
+        again = (after if written is None else written) * prices.write_5m
+        compaction["dollars"] = round((asked + again) / _MILLION, 6)
+
+
+def text(document: dict[str, Any]) -> str:
+    """The history for a person, with what the last summaries lost."""
+    lines = [lookback.text(document)]
+    listed = document.get("compactions")
+    for each in listed if isinstance(listed, list) else []:
+        told = lost.lines_of_one_loss(each["lost"], each["session_id"]) if each["lost"] else []
+        if told:
+            lines += ["", f"Compaction of {output.utc_minute_text(each['at'])}"]
+            lines += [output.wrapped_text(line) for line in told]
+    return "\n".join(lines)

@@ -1,0 +1,395 @@
+"""The client's own memory as files: an index that every session begins with, and its topics.
+
+A topic is a Markdown file with YAML front matter; the index has a line for each, the newest first.
+People and the client edit the same files, so every change is made from what the file holds at that
+moment: where it was changed meanwhile, the change is made again from there, or refused.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from brimline.errors import StateError
+from brimline.fast import io
+from brimline.foreign import flatten
+from brimline.masking import mask
+from brimline.recall import hotindex, textfile
+from brimline.settings import clientsettings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+INDEX, ARCHIVE = hotindex.INDEX, hotindex.ARCHIVE
+TYPES = ("user", "feedback", "project", "reference")
+# Two topics may say "yes"; a longer text is not needed twice.
+_LEAST_SAME = 20
+# What the library lets through for values that do not fit their tags, and for deep nesting.
+_BAD_VALUES = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
+_SLUG = re.compile(r"[^\w]+")
+_SLUG_BYTES = 60
+# These names are not for topics, however a file system compares them.
+_RESERVED = (INDEX.casefold(), ARCHIVE)
+
+
+class Topic(NamedTuple):
+    """One topic file; `problem` says what is wrong with it, `line` where."""
+
+    path: str
+    name: str = ""
+    description: str = ""
+    type: str = ""
+    text: str = ""
+    front: Any = None
+    problem: str = ""
+    line: int = 1
+
+    @property
+    def file_name(self) -> str:
+        """How the index names it."""
+        return os.path.basename(self.path)
+
+
+class Problem(NamedTuple):
+    """Something that is wrong in the memory."""
+
+    path: str
+    line: int
+    text: str
+
+
+def memory_folder(project_dir: str) -> str:
+    """Where the memory of a project lies."""
+    return clientsettings.memory_folder(project_dir)
+
+
+def topic_file_names(place: str) -> list[str]:
+    """The names of what may be topics, links left out; none where the folder is a link."""
+    try:
+        return [name for name in _topic_file_names(place) if not os.path.islink(f"{place}/{name}")]
+    except StateError:
+        return []
+
+
+def read_topics(place: str) -> list[Topic]:
+    """Every topic file, by name; what cannot be read is there with its problem."""
+    return [_read_topic(f"{place}/{name}") for name in _topic_file_names(place)]
+
+
+def add_topic(
+    place: str, name: str, kind: str, description: str, text: str, *, source: str = ""
+) -> Topic:
+    """Write a topic, and its line in the index.
+
+    Raises:
+        StateError: the type is unknown, a part is missing, or it is there already.
+    """
+    name, description, text = (_to_masked_line(name), _to_masked_line(description), mask(text))
+    _refuse_unknown_type(kind)
+    if name.startswith((".", "/", "~")):
+        raise StateError(f"{name!r} is not a name for a topic: it looks like a path")
+    if not name or not description or not text.strip():
+        raise StateError("a topic needs a name, a description and a text")
+    front = {"name": name, "description": description, "type": kind}
+    front |= {"source": source} if source else {}
+    document = _topic_file_text(front, text)
+    path = _free_topic_path(place, name)
+    textfile.refuse_too_large(path, document.encode())
+    _refuse_unreadable_indexes(place)
+    _refuse_known_name_or_text(place, name, text.strip())
+    io.make_folder_and_parents(place)
+    if not io.create_exclusively(path, document.encode()):
+        raise StateError(f"{path} is there already: `brimline memory edit` changes it")
+    topic = Topic(path, name, description, kind, text, front)
+    try:
+        _put_topic_in_index(place, topic)
+    except StateError:
+        io.remove(path)
+        raise
+    return topic
+
+
+def _refuse_known_name_or_text(place: str, name: str, text: str) -> None:
+    for topic in read_topics(place):
+        if topic.name.casefold() == name.casefold():
+            raise StateError(f"{topic.path} is there already: `brimline memory edit` changes it")
+        if topic.text.strip() == text and len(text) >= _LEAST_SAME:
+            raise StateError(f"{topic.path} says the same already: `brimline memory edit` it")
+
+
+def edit_topic(
+    place: str,
+    name: str,
+    *,
+    kind: str | None = None,
+    description: str | None = None,
+    text: str | None = None,
+    seen: bytes | None = None,
+) -> Topic:
+    """Change parts of a topic, and its line in the index.
+
+    Args:
+        place: the folder.
+        name: the topic's, or that of its file.
+        kind: its new type.
+        description: what the index says about it.
+        text: what it says.
+        seen: what the file held when the change was made up.
+
+    Raises:
+        StateError: there is no such topic, it cannot be read, or it is not what was seen.
+    """
+    topic = find_topic(place, name)
+    if topic.problem:
+        raise StateError(f"{topic.path}:{topic.line}: {topic.problem}; mend it by hand first")
+    before = textfile.read_whole_file(topic.path) if seen is None else seen
+    _refuse_unknown_type(topic.type if kind is None else kind)
+    if any(part is not None and not part.strip() for part in (text, description)):
+        raise StateError("a topic needs a description and a text: `brimline memory remove` it")
+    _refuse_unreadable_indexes(place)
+    changed = topic._replace(
+        type=kind or topic.type,
+        description=_to_masked_line(description) if description else topic.description,
+        text=mask(text) if text is not None else topic.text,
+    )
+    document = _topic_file_text(_edited_front_matter_dict(changed), changed.text)
+    if not textfile.try_replace_if_unchanged(topic.path, before, document):
+        raise StateError(f"{topic.path} was changed meanwhile: nothing was written")
+    _put_topic_in_index(place, changed)
+    return changed
+
+
+def _edited_front_matter_dict(topic: Topic) -> dict[str, Any]:
+    """The head of a topic with its description and type, which stays nested where it was."""
+    front = dict(topic.front) | {"description": topic.description}
+    if "type" in front or not isinstance(front.get("metadata"), dict):
+        return front | {"type": topic.type}
+    return front | {"metadata": front["metadata"] | {"type": topic.type}}
+
+
+def remove_topic(place: str, name: str) -> Topic:
+    """Delete a topic, and every line of the index that names it.
+
+    Raises:
+        StateError: there is no such topic.
+    """
+    topic = find_topic(place, name)
+    if os.path.isdir(topic.path) and not os.path.islink(topic.path):
+        raise StateError(f"{topic.path} is a folder: delete it by hand")
+    _refuse_unreadable_indexes(place, besides=topic.file_name)
+    # The line first: what the index does not name is found by `lint`, a dead link misleads.
+    for index in (INDEX, ARCHIVE):
+        if topic.file_name != index:
+            textfile.change_lines(
+                f"{place}/{index}", lambda old: hotindex.lines_without_topic(old, topic.file_name)
+            )
+    io.remove(topic.path)
+    return topic
+
+
+def find_topic(place: str, name: str) -> Topic:
+    """The topic of a name, or of a file.
+
+    Raises:
+        StateError: there is none, or more than one.
+    """
+    all_topics = read_topics(place)
+    matches = [topic for topic in all_topics if name == topic.file_name] or [
+        topic for topic in all_topics if name in (topic.name, topic.file_name.removesuffix(".md"))
+    ]
+    if len(matches) > 1:
+        names = ", ".join(topic.file_name for topic in matches)
+        raise StateError(f"{len(matches)} topics are called {name!r}: give one of {names}")
+    if not matches:
+        raise StateError(f"there is no topic {name!r} in {place}: `brimline memory list` has them")
+    return matches[0]
+
+
+def lint(place: str) -> list[Problem]:
+    """Whatever is wrong: front matter, types, links, duplicates, an index that is too long."""
+    all_topics = read_topics(place)
+    problems = [
+        Problem(topic.path, topic.line, topic.problem) for topic in all_topics if topic.problem
+    ]
+    linked = {ARCHIVE: ""}
+    for index in (INDEX, ARCHIVE):
+        problems += _find_dead_and_repeated_links(place, index, linked)
+    lost = [topic.path for topic in all_topics if topic.file_name not in linked]
+    problems += [Problem(path, 1, f"{INDEX} does not name it") for path in lost]
+    problems += _find_duplicates(all_topics)
+    return [*problems, *_find_index_too_long(f"{place}/{INDEX}")]
+
+
+def _find_dead_and_repeated_links(
+    place: str, index: str, linked: dict[str, str]
+) -> Iterator[Problem]:
+    """Lines of an index that lead nowhere, or where another leads already, which is noted."""
+    path = f"{place}/{index}"
+    try:
+        lines = textfile.decode_lines(textfile.read_whole_file(path))
+    except StateError as error:
+        if index == INDEX:
+            yield Problem(path, 1, _problem_text_without_path(path, error))
+        return
+    for number, line in enumerate(lines, 1):
+        target = hotindex.file_linked_by_line(line)
+        if not target or "://" in target:
+            continue
+        if not os.path.lexists(f"{place}/{target}"):
+            yield Problem(path, number, f"{target} is not there")
+        elif linked.get(target):
+            yield Problem(path, number, f"{target} is named twice: {linked[target]}")
+        linked[target] = linked.get(target) or f"also in line {number} of {index}"
+
+
+def index_text_cut_to_fit(place: str, room: int) -> str:
+    """The index as far as there is room, with a mark where it is cut."""
+    try:
+        raw = textfile.read_beginning_of_file(f"{place}/{INDEX}", hotindex.MOST_BYTES + 1)
+    except StateError:
+        return ""
+    # A character that the limit cuts in two is left out.
+    text = raw[: hotindex.MOST_BYTES].decode("utf-8", "ignore").strip()
+    cut = "\n".join(text.split("\n")[: hotindex.MOST_LINES])
+    if len(cut) > room:
+        cut = cut[: max(0, room - len("\n[truncated]"))]
+        whole = cut.rpartition("\n")[0]
+        if whole and len(cut) - len(whole) <= hotindex.LINE_CHARACTERS:
+            cut = whole
+    return cut if cut == text and len(raw) <= hotindex.MOST_BYTES else f"{cut}\n[truncated]"
+
+
+def parse_topic(path: str, raw: bytes) -> Topic:
+    """A topic file; what is wrong with it is part of the answer."""
+    import yaml
+
+    lines = raw.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
+    end = next((at for at, line in enumerate(lines[1:], 1) if line.rstrip() == "---"), 0)
+    if lines[0].rstrip() != "---" or not end:
+        return Topic(path, text="\n".join(lines), problem="it has no front matter")
+    text = "\n".join(lines[end + 1 :]).strip("\n")
+    try:
+        front = yaml.safe_load("\n".join(lines[1:end]))
+    except (yaml.YAMLError, *_BAD_VALUES) as error:
+        return _topic_with_bad_yaml(path, text, error)
+    front = front if isinstance(front, dict) else {}
+    parts = _name_description_type_in(front)
+    problem = next((f"its front matter has no {key}" for key, one in parts.items() if not one), "")
+    if problem or parts["type"] in TYPES:
+        return Topic(path, **parts, text=text, front=front, problem=problem, line=1)
+    problem = f"its type {parts['type']!r} is none of {', '.join(TYPES)}"
+    line = next((number for number, row in enumerate(lines[:end], 1) if "type:" in row), 1)
+    return Topic(path, **parts, text=text, front=front, problem=problem, line=line)
+
+
+def _topic_with_bad_yaml(path: str, text: str, error: Exception) -> Topic:
+    mark = getattr(error, "problem_mark", None)
+    reason = str(getattr(error, "problem", None) or error).split("\n")[0]
+    line = mark.line + 2 if mark else 1
+    return Topic(path, text=text, problem=f"its front matter is not YAML: {reason}", line=line)
+
+
+def _name_description_type_in(front: dict[str, Any]) -> dict[str, str]:
+    """Name, description and type, empty where they are no texts; the type may be nested."""
+    nested = front.get("metadata")
+    kind = front.get("type") or (nested.get("type") if isinstance(nested, dict) else None)
+    parts = {"name": front.get("name"), "description": front.get("description"), "type": kind}
+    return {key: value if isinstance(value, str) else "" for key, value in parts.items()}
+
+
+def _refuse_unknown_type(kind: str) -> None:
+    if kind not in TYPES:
+        raise StateError(f"there is no type {kind!r}: use {', '.join(TYPES)}")
+
+
+def _find_duplicates(known: list[Topic]) -> Iterator[Problem]:
+    for part in ("name", "text"):
+        seen: dict[str, str] = {}
+        for topic in known:
+            said = " ".join(str(getattr(topic, part)).casefold().split())
+            if said and said in seen:
+                yield Problem(topic.path, 1, f"it has the same {part} as {seen[said]}")
+            seen.setdefault(said, topic.file_name)
+
+
+def _find_index_too_long(path: str) -> Iterator[Problem]:
+    try:
+        raw = textfile.read_whole_file(path)
+    except StateError:
+        return
+    lines = len(textfile.decode_lines(raw))
+    if lines > hotindex.MOST_LINES:
+        told = f"the client loads {hotindex.MOST_LINES} lines of {lines:,}"
+        yield Problem(path, hotindex.MOST_LINES + 1, told)
+    if len(raw) > hotindex.MOST_BYTES:
+        told = f"the client loads {hotindex.MOST_BYTES:,} bytes of {len(raw):,}"
+        yield Problem(path, 1, told)
+
+
+def _topic_file_names(place: str) -> list[str]:
+    textfile.refuse_linked_folder(place)
+    return sorted(name for name in io.list_names(place) if name.endswith(".md") and name != INDEX)
+
+
+def _read_topic(path: str) -> Topic:
+    try:
+        return parse_topic(path, textfile.read_whole_file(path))
+    except StateError as error:
+        return Topic(path, problem=_problem_text_without_path(path, error))
+
+
+def _problem_text_without_path(path: str, error: StateError) -> str:
+    return f"it {str(error).removeprefix(path).strip()}"
+
+
+def _free_topic_path(place: str, name: str) -> str:
+    """Where a new topic goes: names that differ in signs alone are numbered."""
+    slug = _SLUG.sub("-", name.casefold()).encode()[:_SLUG_BYTES].decode("utf-8", "ignore")
+    slug = slug.strip("-") or "topic"
+    number, file = 1, f"{slug}.md"
+    while file in _RESERVED or os.path.lexists(f"{place}/{file}"):
+        number += 1
+        file = f"{slug}-{number}.md"
+    return f"{place}/{file}"
+
+
+def _refuse_unreadable_indexes(place: str, besides: str = "") -> None:
+    """Refuse a change that would end half-way, at an index or archive that cannot be changed."""
+    for index in (INDEX, ARCHIVE):
+        if index != besides:
+            textfile.read_whole_file(f"{place}/{index}")
+
+
+def _put_topic_in_index(place: str, topic: Topic) -> None:
+    """Name a topic; what no longer fits goes to the archive first, so that nothing is lost."""
+
+    def lines_with_topic_that_fit(lines: list[str]) -> list[str]:
+        named_too = hotindex.lines_with_topic(lines, topic.file_name, topic.name, topic.description)
+        kept, moved = hotindex.split_off_oldest_beyond_limits(named_too, topic.file_name)
+        if moved:
+            _move_entries_to_archive(place, moved)
+        return kept
+
+    textfile.change_lines(f"{place}/{INDEX}", lines_with_topic_that_fit)
+    if topic.file_name != ARCHIVE:
+        textfile.change_lines(
+            f"{place}/{ARCHIVE}", lambda old: hotindex.lines_without_topic(old, topic.file_name)
+        )
+
+
+def _move_entries_to_archive(place: str, moved: list[list[str]]) -> None:
+    front = {"name": "archive", "description": "Older entries of the index", "type": "reference"}
+    io.create_exclusively(f"{place}/{ARCHIVE}", _topic_file_text(front, "").encode())
+    textfile.change_lines(f"{place}/{ARCHIVE}", lambda old: hotindex.archive_with_moved(old, moved))
+
+
+def _topic_file_text(front: dict[str, Any], text: str) -> str:
+    import yaml
+
+    head = yaml.safe_dump(front, sort_keys=False, allow_unicode=True, width=1_000)
+    return f"---\n{head}---\n\n{text.strip()}\n".encode("utf-8", "replace").decode()
+
+
+def _to_masked_line(text: str) -> str:
+    return mask(flatten(text, len(text)))

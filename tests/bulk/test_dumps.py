@@ -1,0 +1,78 @@
+"""JSON by its shape, paths by their folders: what a description says and where it ends."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from brimline.bulk import dumps, kinds
+from brimline.bulk.preview import Excerpt
+
+
+def described(value: Any, budget: int = 4_000) -> str:
+    """The description of a document."""
+    text = value if isinstance(value, str) else json.dumps(value)
+    return dumps.describe_dump(text, Excerpt(text), kinds.JSON, budget)
+
+
+@pytest.mark.parametrize(
+    ("value", "shape"),
+    [
+        (
+            {
+                "id": 7,
+                "name": "Anna",
+                "url": "https://x.y/z",
+                "gone": None,
+                "zero": 0,
+                "off": False,
+            },
+            '{id: 7, name: "Anna", zero: 0, url gone off}',
+        ),
+        ({"on": True, "half": 0.0, "empty": "", "none": []}, "{on: true, half: 0.0, empty none}"),
+        ([{"a": 1}, {"a": 2, "b": 3}], "[2 × {a: 2, b: 3}]"),
+        ([1, 2, 3], "[3 × 1]"),
+        ([1, {"a": 1}], "[2 × 1]"),
+        ([], "[]"),
+        ([[]], "[1 × []]"),
+        ({"a": {"b": {"c": {"d": {"e": 1}}}}}, "{a: {b: {c: {d: {1 keys}}}}}"),
+        ([[[[[1, 2]]]]], "[1 × [1 × [1 × [1 × [2 items]]]]]"),
+        ({"s": "x y" * 20}, f'{{s: "{"x y" * 20}"}}'),
+        ({"s": "x y" * 21}, f'{{s: "{"x y" * 20}…63"}}'),
+        ({f"k{n}": None for n in range(6)}, "{k0 k1 k2 k3 k4 k5}"),
+        ({f"k{n}": None for n in range(7)}, "{k0 k1 k2 k3 k4 k5 +1 keys}"),
+        (
+            {f"k{n}": 1 for n in range(25)},
+            "{" + ", ".join(f"k{n}: 1" for n in range(24)) + ", k24}",
+        ),
+        ([{"a": None}] * 50 + [{"a": 1}], "[51 × {a}]"),
+        ([{"a": None}] * 49 + [{"a": 1}], "[50 × {a: 1}]"),
+    ],
+)
+def test_a_document_is_described_by_its_keys_with_a_sample_of_each(value: Any, shape: str) -> None:
+    """Keys whose values say nothing come last; what is deep, long or many is counted."""
+    assert described(value) == f"JSON: {shape}"
+
+
+def test_names_in_what_is_not_shown_follow_as_far_as_there_is_room() -> None:
+    """Not those of links and hashes, and not what the shape shows already."""
+    rows = [
+        {"a": "shown_name", "b": "x"},
+        {"a": "second_name", "b": "https://host/other_name"},
+        {"a": "third_one"},
+        {"a": "the_fourth_of_the_names"},
+    ]
+    shape = 'JSON: [4 × {a: "shown_name", b: "x"}]'
+    everything = f"{shape}\nNames in it: second_name third_one the_fourth_of_the_names"
+
+    assert described(rows) == everything
+    assert described(rows, len(everything)) == everything
+    assert described(rows, len(everything) - 1) == f"{shape}\nNames in it: second_name third_one"
+
+
+def paths(lines: list[str], budget: int) -> list[str]:
+    """The description of a listing."""
+    text = "\n".join(lines)
+    return dumps.describe_dump(text, Excerpt(text), kinds.PATHS, budget).split("\n")

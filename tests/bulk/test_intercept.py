@@ -1,0 +1,95 @@
+"""What becomes of a large result, and what experience teaches of calls like it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from brimline.bulk import hook, put
+
+from .conftest import LOG, Player
+
+BUILD = LOG[:20_000]
+
+
+def fetch_back(player: Player, times: int) -> None:
+    """A command's output is replaced, and fetched back at once."""
+    for number in range(times):
+        shown = player.bash(f"make deploy n={number}", f"{BUILD}\n{number}")
+        assert shown is not None
+        key = player.turn("Stop").state.last_spooled_row_of("Offloaded")["key"]
+        player.bash(f"brimline store get {key}", f"{BUILD}\n{number}")
+
+
+@pytest.mark.row("S3-11")
+def test_a_command_whose_references_come_back_passes_in_its_project(player: Player) -> None:
+    """Every fifth is replaced all the same: else nothing could ever change."""
+    fetch_back(player, 3)
+
+    passed = [
+        player.bash(f"make deploy --again {n}", f"{BUILD}\n again {n}") is None for n in range(5)
+    ]
+
+    assert passed == [True, True, True, True, False]
+    elsewhere = Player(player.home_dir, "/other", "s2")
+    assert elsewhere.bash("make deploy", BUILD) is not None
+
+
+@pytest.mark.parametrize(("share", "stays"), [(0.49, False), (0.51, True)])
+def test_a_reference_of_which_half_came_back_did_not_pay(
+    player: Player, share: float, *, stays: bool
+) -> None:
+    """In one go or in several."""
+    for number in range(3):
+        text = f"{BUILD}\n{number}"
+        assert player.bash(f"make deploy n={number}", text) is not None
+        command = f"brimline store get {put.sha256(text.encode())} --lines 1:2"
+        for _ in range(2):
+            player.bash(command, text[: int(len(text) * share / 2)])
+
+    assert (player.bash("make deploy", BUILD) is None) == stays
+
+
+@pytest.mark.row("S3-27")
+@pytest.mark.parametrize(("days", "counts"), [(0, True), (29, True), (31, False), (-31, False)])
+def test_what_is_older_than_thirty_days_does_not_count(
+    player: Player, days: int, *, counts: bool
+) -> None:
+    """Nor what a clock that ran ahead wrote; torn and foreign lines cost nothing."""
+    fetch_back(player, 3)
+    path = Path(player.home_dir, "offload-learned.jsonl")
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    moved = [json.dumps(line | {"at": line["at"] - days * 86_400}) for line in lines]
+    damaged = [json.dumps(lines[0] | {"at": "x"}), '{"v":1,"at":', "[]", '{"v":9}']
+    text = "\n".join([*damaged, *moved]).replace('{"v": ', '{"v":')
+    path.write_text(text, encoding="utf-8")
+
+    assert (player.bash("make deploy", BUILD) is None) == counts
+
+
+def test_a_large_file_is_put_aside_and_still_counts(player: Player) -> None:
+    """As it did before."""
+    fetch_back(player, 3)
+    with open(f"{player.home_dir}/offload-learned.jsonl", "a", encoding="utf-8") as file:
+        file.write("x" * 300_000)
+
+    hook.tidy(player.turn("Stop"), 0.0)
+
+    assert [path.name for path in Path(player.home_dir).glob("offload*")] == [
+        "offload-learned.jsonl.old"
+    ]
+    assert player.bash("make deploy", BUILD) is None
+
+
+def test_what_was_learned_names_nothing_of_a_session(player: Player) -> None:
+    """Neither its project, nor its commands, nor its files, so that there is nothing to forget."""
+    fetch_back(player, 2)
+    player.read("/p/secret-plans.log", LOG[:60_000])
+
+    learned = Path(player.home_dir, "offload-learned.jsonl").read_text(encoding="utf-8")
+
+    assert learned.count("\n") >= 5
+    for name in (player.project_dir, "make", "deploy", "secret", "Read", 's1"'):
+        assert name not in learned

@@ -1,0 +1,94 @@
+"""The names of an output: which are taken, which of them are shown, and which lines alarm."""
+
+from __future__ import annotations
+
+import pytest
+
+from brimline.bulk import names
+from brimline.bulk.names import NUMBER, PATH, SYMBOL, WORD, Name
+
+
+@pytest.mark.parametrize(
+    ("run", "rank"),
+    [
+        ("parse_line", SYMBOL),
+        ("src/app/main.py", PATH),
+        ("resources/messages", PATH),
+        ("deployment", WORD),
+        ("deadbeef", WORD),
+        ("123456", None),
+        ("1234567", NUMBER),
+        ("1a2b3c4", NUMBER),
+        ("0123456789abcdef0123", WORD),
+        ("2026-11-15", None),
+        ("v1.2.34", None),
+        ("zzzzz", None),
+        ("zzzzzz", WORD),
+        ("z" * 100, WORD),
+        ("z" * 101, None),
+    ],
+)
+def test_a_name_is_a_symbol_a_path_a_number_or_a_long_word(run: str, rank: int | None) -> None:
+    """Versions, dates and what is too short or too long are none."""
+    assert names.find_names_not_shown([(3, f"({run})")], "") == (
+        [] if rank is None else [Name(3, run, rank)]
+    )
+
+
+@pytest.mark.parametrize(("length", "order"), [(40, [1, 0]), (41, [0, 1])])
+def test_the_longer_form_of_a_symbol_comes_before_other_names(
+    length: int, order: list[int]
+) -> None:
+    """Up to forty characters."""
+    lines = [(0, "first_name"), (1, "x." + "y" * (length - 2))]
+
+    assert [name.line for name in names.find_names_not_shown(lines, "")] == order
+
+
+def test_of_a_huge_text_as_many_names_are_looked_at_as_could_ever_be_shown() -> None:
+    """A little more than three thousand."""
+    lines = [(number, f"word_{number:05}") for number in range(4_000)]
+
+    assert len(names.find_names_not_shown(lines, "")) == 3_001
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("  plain  ", "plain"),
+        ("10%\r50%\r100%", "100%"),
+        ("50%\r100%\r", "100%"),
+        ("done\r\x1b[K", "done"),
+        ("\x1b[31mred\x1b[0m", "red"),
+        ("\r\r", ""),
+    ],
+)
+def test_a_line_is_shown_as_the_terminal_left_it(line: str, shown: str) -> None:
+    """A progress bar as it stood at the end, without colours."""
+    assert names.line_without_escapes(line) == shown
+
+
+@pytest.mark.parametrize(
+    ("line", "weight"),
+    [
+        ("FAILED tests/test_x.py", 3),
+        ("3 tests passed", 3),
+        ("ok 12", 3),
+        ("an Error came", 2),
+        ("Deprecation", 1),
+        ("WARNING: old", 1),
+        ("all is well", 0),
+    ],
+)
+def test_a_failure_or_a_total_alarms_more_than_an_error_and_an_error_than_a_warning(
+    line: str, weight: int
+) -> None:
+    """Whatever the case of the letters."""
+    assert names.alarm_level_of_line(line) == weight
+
+
+def test_a_word_that_alarms_on_every_line_is_looked_for_sixty_times() -> None:
+    """More would not be shown."""
+    text = "error\n" * 100
+
+    assert list(names.alarming_lines_by_number(text, 0, len(text), 0)) == list(range(60))

@@ -1,0 +1,177 @@
+"""What a session is known to have seen: previews since, pages of them, and what a fork was told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from brimline.bulk import hook, looks, marks, put, tool_results
+
+from .conftest import LOG, SOURCE, Player, numbered
+
+if TYPE_CHECKING:
+    from brimline.testing import SessionBuilder
+
+BUILD = LOG[:20_000]
+TEXT = SOURCE[:40_000].rpartition("\n")[0]
+LINES = TEXT.split("\n")
+
+
+def names(player: Player, start: str) -> list[str]:
+    """The session's files that begin so."""
+    return [name for name in player.turn("Stop").state.names if name.startswith(start)]
+
+
+def record(
+    session: SessionBuilder, tool: str, asked: dict[str, Any], shown: str, **more: Any
+) -> None:
+    """A call with its answer, as the client records both."""
+    call_id = session.tool_call(50_000, tool, **asked)
+    session.tool_result(call_id, shown, **more)
+
+
+def forked(player: Player, session: SessionBuilder) -> Player:
+    """A session that begins with the rows of another one."""
+    fork = Player(player.home_dir, player.project_dir, "s2", source="fork")
+    fork.transcript = str(session.path)
+    return fork
+
+
+def test_a_refusal_names_the_file_and_the_ways_on(player: Player) -> None:
+    """Of a long path the end."""
+    path = "/p/" + "long/" * 60 + "a.py"
+    player.read(path, TEXT)
+
+    refused = player.write(path)
+
+    assert refused is not None
+    assert refused.permission == "deny"
+    assert refused.reason.startswith("…")
+    assert refused.reason.partition(" was shown to you as a preview")[0].endswith("/long/a.py")
+    assert refused.reason.endswith("repeat the Write: it passes.")
+
+
+@pytest.mark.parametrize("path", [None, 5, ["/p/a.py"]])
+def test_a_write_without_a_path_is_no_business_of_ours(player: Player, path: Any) -> None:
+    """The client itself refuses it."""
+    player.read("/p/a.py", TEXT)
+    asked = {"tool_name": "Write", "tool_input": {"file_path": path}}
+
+    assert hook.pre_tool_use(player.turn("PreToolUse", **asked)) is None
+
+
+def test_a_file_that_was_never_a_preview_may_be_overwritten(player: Player) -> None:
+    """Whatever became of others."""
+    player.read("/p/a.py", TEXT)
+
+    assert player.write("/p/b.py") is None
+    assert player.write("/p/a.py") is not None
+
+
+@pytest.mark.parametrize(("since", "passes"), [(0, True), (9, True), (10, False)])
+def test_a_fork_has_the_offers_of_its_last_ten_results(
+    player: Player, session: SessionBuilder, since: int, *, passes: bool
+) -> None:
+    """As the session that it came from had them."""
+    record(session, "Bash", {"command": "cat app.log"}, player.bash("cat app.log", BUILD) or "")
+    for number in range(since):
+        record(session, "Bash", {"command": f"echo {number}"}, "small")
+
+    assert (forked(player, session).bash("cat app.log", BUILD) is None) is passes
+
+
+def test_an_offer_that_was_taken_before_the_fork_is_gone(
+    player: Player, session: SessionBuilder
+) -> None:
+    """The same call came again, and showed all of it."""
+    record(session, "Bash", {"command": "cat app.log"}, player.bash("cat app.log", BUILD) or "")
+    record(session, "Bash", {"command": "cat app.log"}, BUILD)
+
+    assert forked(player, session).bash("cat app.log", BUILD) is not None
+
+
+@pytest.mark.parametrize("since", [0, 40])
+def test_a_fork_knows_previews_and_changes_however_long_ago(
+    player: Player, session: SessionBuilder, since: int
+) -> None:
+    """Of a long past only the calls of files and of us are looked at."""
+    shown = player.read("/p/a.py", TEXT) or ""
+    record(session, "Read", {"file_path": "/p/a.py"}, numbered(shown))
+    record(session, "Edit", {"file_path": "/p/b.py"}, "updated")
+    for number in range(since):
+        record(session, "Bash", {"command": f"echo {number}"}, "small")
+    fork = forked(player, session)
+
+    assert fork.write("/p/a.py") is not None
+    assert fork.read("/p/b.py", SOURCE) is None
+    assert fork.read("/p/c.py", SOURCE) is not None
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_a_fork_counts_the_lines_of_the_file_and_not_of_what_is_stored(
+    player: Player, session: SessionBuilder, *, is_whole: bool
+) -> None:
+    """The client had read a part of it, which the reference says."""
+    total = len(LINES) if is_whole else len(LINES) + 900
+    shown = player.read("/p/a.py", TEXT, total=total) or ""
+    note = f"The client had read lines 1-{len(LINES)} of {total}."
+    assert (note in shown) is not is_whole
+    record(session, "Read", {"file_path": "/p/a.py"}, shown)
+    for first, last in ((1, 900), (901, len(LINES))):
+        command = f"brimline store get {put.sha256(TEXT.encode())} --lines {first}:{last}"
+        part = "\n".join(LINES[first - 1 : last])
+        copy = {"stdout": part, "stderr": ""}
+        record(session, "Bash", {"command": command}, part, toolUseResult=copy)
+
+    assert (forked(player, session).write("/p/a.py") is None) is is_whole
+
+
+def test_a_fork_counts_pages_that_its_transcript_shows(
+    player: Player, session: SessionBuilder
+) -> None:
+    """By the client's own copy of each answer."""
+    shown = player.read("/p/a.py", TEXT) or ""
+    record(session, "Read", {"file_path": "/p/a.py"}, shown)
+    half = len(LINES) // 2
+    for first, rows in ((1, LINES[:half]), (half + 1, LINES[half:])):
+        file = {"filePath": "/p/a.py", "content": "\n".join(rows), "numLines": len(rows)}
+        file |= {"startLine": first, "totalLines": len(LINES)}
+        copy = {"type": "text", "file": file}
+        asked = {"file_path": "/p/a.py", "offset": first, "limit": half}
+        record(session, "Read", asked, "\n".join(rows), toolUseResult=copy)
+
+    assert forked(player, session).write("/p/a.py") is None
+
+
+def test_before_an_overwrite_the_past_is_waited_for_and_then_taken_as_it_is(
+    player: Player, session: SessionBuilder
+) -> None:
+    """A result that cannot be found in it leaves the question open."""
+    session.prompt("Go on.")
+    fork = forked(player, session)
+    fork.read("/p/a.py", TEXT)
+    assert marks.PAST not in fork.turn("Stop").state.names
+
+    fork.write("/p/b.py")
+
+    assert marks.PAST in fork.turn("Stop").state.names
+
+
+def recalled(home_dir: str, shown: str, *names_of_keys: str, **response: Any) -> list[Any]:
+    """What a command that asks for these keys is seen to have brought back."""
+    command = "; ".join(f"brimline store get {name}" for name in names_of_keys)
+    call = {"command": command}
+    result = tool_results.parse_answer("Bash", call, {"stdout": shown, "stderr": "", **response})
+    assert result is not None
+    found = looks.recalls_shown_by_call(home_dir, "Bash", call, result)
+    return [(key, size, lines) for key, _, size, lines in found]
+
+
+@pytest.mark.parametrize(("size", "is_compared"), [(4 << 20, True), ((4 << 20) + 1, False)])
+def test_huge_content_is_not_compared(home_dir: str, size: int, *, is_compared: bool) -> None:
+    """Reading it would hold the session up."""
+    content = "one\ntwo\n" + "x" * (size - 8)
+    key = put.put(home_dir, content.encode(), {})
+
+    assert recalled(home_dir, "one\ntwo", key) == [(key, 7, (1, 2) if is_compared else None)]

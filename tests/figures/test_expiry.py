@@ -1,0 +1,277 @@
+"""The notice on a cold cache: to the person, once per pause, at the right price."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.guard.dialogue import SILENT
+
+from brimline import models
+from brimline.bulk import cold
+from brimline.fast import clock
+from brimline.figures import expiry
+from brimline.state.session import MOD_ALIVE, SessionState
+
+if TYPE_CHECKING:
+    from tests.guard.dialogue import Talk
+
+    from brimline.testing import SessionBuilder
+
+HOUR_S = 3_600
+
+
+def resume(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch, after_s: float, source: str = "resume"
+) -> Any:
+    """The session starts again so long after its last row."""
+    moment = talk.session.now + after_s
+    monkeypatch.setattr(clock, "now_s", lambda: moment)
+    return talk.at_start(source)
+
+
+def filled(talk: Talk, tokens: int = 212_000) -> None:
+    """A session of this size, with a cache that lives for five minutes."""
+    talk.session.model = "claude-opus-5-5"
+    talk.session.reply(tokens, output_tokens=0)
+
+
+@pytest.mark.parametrize(
+    ("after_s", "tokens", "source", "is_told"),
+    [
+        (3 * HOUR_S, 212_000, "resume", True),
+        (3 * HOUR_S, 212_000, "fork", True),
+        (3 * HOUR_S, 100_000, "resume", True),
+        (301, 212_000, "resume", True),
+        (300, 212_000, "resume", False),
+        (3 * HOUR_S, 99_000, "resume", False),
+        (3 * HOUR_S, 212_000, "startup", False),
+        (3 * HOUR_S, 212_000, "compact", False),
+    ],
+)
+def test_a_large_context_with_a_cold_cache_is_told_of(
+    after_s: float,
+    tokens: int,
+    source: str,
+    is_told: bool,
+    talk: Talk,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """When it is resumed, and to nobody but the person."""
+    filled(talk, tokens)
+
+    answer = resume(talk, monkeypatch, after_s, source)
+
+    assert ("The cache of this session expired" in answer.person) is is_told
+    assert "expired" not in answer.note
+
+
+def test_it_is_told_once_per_pause(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And again after the next one; a setting switches it off."""
+    filled(talk)
+    first = resume(talk, monkeypatch, 3 * HOUR_S)
+    assert first.person == (
+        "brimline: The cache of this session expired 2 h ago: the next request writes 212,001 "
+        "tokens again, about $1.06."
+    )
+    assert resume(talk, monkeypatch, 4 * HOUR_S) == SILENT
+    talk.session.now += 9 * HOUR_S
+    talk.session.reply(213_000)
+    assert "expired 45 min ago" in resume(talk, monkeypatch, 50 * 60).person
+    talk.session.now += 9 * HOUR_S
+    talk.session.reply(214_000)
+    talk.use(cost__cold_cache="false")
+    assert resume(talk, monkeypatch, 3 * HOUR_S) == SILENT
+
+
+@pytest.mark.parametrize(
+    ("model", "lifetime_s", "seconds", "ending"),
+    [
+        ("claude-opus-5-5", 3_600, 2 * 3_600, "expired 60 min ago: {}, about $1.70."),
+        ("claude-opus-5-5", 300, 50 * 3_600, "expired 2 days ago: {}, about $1.06."),
+        ("my-own-model", 300, 310, "expired just now: {}."),
+        ("my-own-model", 300, 359, "expired just now: {}."),
+        ("my-own-model", 300, 360, "expired 1 min ago: {}."),
+        ("my-own-model", 300, 300 + 7_199, "expired 119 min ago: {}."),
+        ("my-own-model", 300, 300 + 7_200, "expired 2 h ago: {}."),
+        ("my-own-model", 300, 300 + 172_799, "expired 47 h ago: {}."),
+        ("my-own-model", 300, 300 + 172_800, "expired 2 days ago: {}."),
+        ("my-own-model", 300, 300 + 259_199, "expired 2 days ago: {}."),
+    ],
+)
+def test_the_price_is_that_of_the_model_and_the_caches_lifetime(
+    model: str, lifetime_s: int, seconds: int, ending: str
+) -> None:
+    """Without a known price there is none in the sentence."""
+    cache = expiry.Cache(0.0, lifetime_s, model)
+
+    told = expiry.expired_cache_text(cache, 212_000, seconds, models.lookup_model(model))
+
+    assert told.endswith(ending.format("the next request writes 212,000 tokens again"))
+
+
+def test_a_session_that_used_no_cache_has_none_to_lose(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor has one without a transcript."""
+    usage = {"input_tokens": 212_000, "output_tokens": 1}
+    message = {"id": "msg_1", "role": "assistant", "model": "claude-opus-5-5", "content": []}
+    talk.session.row("assistant", message=message | {"usage": usage})
+
+    assert resume(talk, monkeypatch, 3 * HOUR_S) == SILENT
+    assert expiry.cache_of_last_request(talk.session.path + "-gone") is None
+
+
+@pytest.mark.parametrize(
+    ("inside", "results", "has_mod", "ending"),
+    [
+        ("balanced", 60, True, " about $1.06. `/compact` first makes it about 62,000."),
+        ("off", 60, True, " about $1.06."),
+        ("balanced", 60, False, " about $1.06."),
+        # A model would summarise all of it: that costs what the notice warns of.
+        ("balanced", 20, True, " about $1.06."),
+    ],
+)
+def test_a_compaction_without_a_model_is_offered_where_one_would_be_made(
+    inside: str,
+    results: int,
+    has_mod: bool,
+    ending: str,
+    talk: Talk,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With what it leaves, by the rule that it goes by."""
+    if has_mod:
+        state = SessionState(talk.home_dir, talk.session.session_id)
+        Path(state.folder).mkdir(parents=True)
+        state.save_document(MOD_ALIVE, {"at": 1.0, "inside": "balanced"})
+    talk.use(compaction__inside=inside)
+    talk.session.tool_result(talk.session.tool_call(9_000, command="old"), "x" * 900_000)
+    talk.session.compact(9_000)
+    for number in range(results):
+        call_id = talk.session.tool_call(9_000, command=f"cat {number}")
+        talk.session.tool_result(call_id, "x" * 9_000)
+    filled(talk)
+
+    answer = resume(talk, monkeypatch, 3 * HOUR_S)
+
+    assert answer.person.endswith(ending)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "ago"),
+    [
+        (0, "just now"),
+        (59.9, "just now"),
+        (60, "1 min ago"),
+        (7_199, "119 min ago"),
+        (7_200, "2 h ago"),
+        (172_799, "47 h ago"),
+        (172_800, "2 days ago"),
+    ],
+)
+def test_how_long_ago_a_cache_expired_is_told_in_minutes_hours_or_days(
+    seconds: float, ago: str
+) -> None:
+    """Two of the larger unit at the least."""
+    cache = expiry.Cache(1_000.0, 300, None)
+    text = expiry.expired_cache_text(
+        cache, 123_456, 1_300.0 + seconds, models.lookup_model("nobody-knows")
+    )
+
+    assert text == (
+        f"brimline: The cache of this session expired {ago}: "
+        "the next request writes 123,456 tokens again."
+    )
+
+
+def left_after_compaction(
+    session: SessionBuilder, first: int, results: int, characters: int, inside: str = "balanced"
+) -> int | None:
+    """What would be left of 212,000 tokens, of which the first request took so many."""
+    session.prompt("go")
+    session.reply(first)
+    for number in range(results):
+        call_id = session.tool_call(first + number, command=f"cat {number}")
+        session.tool_result(call_id, "x" * characters)
+    settings = {"compaction.inside": inside, "offload.never": []}
+    return expiry.tokens_left_by_compaction(session.path, 212_000, settings)
+
+
+@pytest.mark.parametrize(
+    ("first", "left"),
+    [
+        *[(0, 55_000), (10_000, 63_000), (39_000, 84_000), (40_000, 85_000)],
+        *[(41_000, 85_000), (80_000, 85_000)],
+    ],
+)
+def test_what_the_client_itself_says_stays_in_a_compaction(
+    session: SessionBuilder, first: int, left: int
+) -> None:
+    """At most 40,000 tokens of the first request; to a thousand."""
+    assert left_after_compaction(session, first, 60, 9_000) == left
+
+
+@pytest.mark.parametrize(
+    ("results", "inside", "left"),
+    [
+        (16, "keep", None),
+        (20, "keep", 165_000),
+        (21, "balanced", None),
+        (22, "balanced", 152_000),
+        (23, "thrifty", None),
+        (60, "off", None),
+    ],
+)
+def test_a_compaction_lets_go_of_enough_or_is_not_made(
+    session: SessionBuilder, results: int, inside: str, left: int | None
+) -> None:
+    """All but the last fifteen results; a tenth, three tenths or half of the messages."""
+    assert left_after_compaction(session, 20_000, results, 9_000, inside) == left
+
+
+@pytest.mark.parametrize("results", [0, 1])
+def test_where_there_is_little_a_compaction_lets_go_of_nothing(
+    session: SessionBuilder, results: int
+) -> None:
+    """Nor where there is no transcript."""
+    settings = {"compaction.inside": "keep", "offload.never": []}
+
+    assert left_after_compaction(session, 20_000, results, 9_000, "keep") is None
+    assert expiry.tokens_left_by_compaction(session.path + "-gone", 9, settings) is None
+
+
+def test_a_line_of_120_characters_stands_in_for_each_result(session: SessionBuilder) -> None:
+    """So much is left of it in any case."""
+    left_after_compaction(session, 0, 60, 1_500)
+    settings = {"compaction.inside": "balanced", "offload.never": []}
+
+    whole, none = expiry._rows_since_compaction(session.path), list[dict[str, Any]]()
+
+    assert expiry._count_characters_to_free(whole, []) == 45 * (1_500 - 120)
+    assert expiry._count_characters_to_free(whole, ["Bash"]) == 0
+    assert expiry._count_characters_to_free(none, []) == 0
+    never = settings | {"offload.never": ["Bash"]}
+    assert expiry.tokens_left_by_compaction(session.path, 212_000, never) is None
+
+
+def test_what_the_user_keeps_counts_among_the_last_results(session: SessionBuilder) -> None:
+    """As in the compaction itself: it stays, and nothing stays in its stead."""
+    for command in ["make"] * 20 + ["keep this"] * cold.KEPT_RESULTS:
+        session.tool_result(session.tool_call(9_000, command=command), "x" * 9_000)
+    rows = expiry._rows_since_compaction(session.path)
+
+    assert expiry._count_characters_to_free(rows, ["keep*"]) == 20 * (9_000 - 120)
+
+
+def test_a_price_is_for_a_million_tokens() -> None:
+    """To the last cent of a large sum."""
+    told = expiry.expired_cache_text(
+        expiry.Cache(0.0, 300, "claude-opus-5-5"),
+        1_000_000_000,
+        400.0,
+        models.lookup_model("claude-opus-5-5"),
+    )
+
+    assert told.endswith("writes 1,000,000,000 tokens again, about $5,000.00.")

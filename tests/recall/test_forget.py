@@ -1,0 +1,197 @@
+"""`brimline forget`: nothing of a session is anywhere in the data folder afterwards."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.cli.conftest import brimline, refused
+from tests.recall.test_deep import answered, found
+from tests.recall.worlds import SESSION, recorded, talked
+
+from brimline.bulk import put
+from brimline.carry import ledger, notes
+from brimline.compaction.stand_ins import StandIn
+from brimline.gateway.stickiness import Sent, Stickiness
+from brimline.recall import deep, forget
+from brimline.recall.forget import Kept
+from brimline.rooms import values_in_all_traces
+from brimline.state import forgotten, logs
+from brimline.state.forgotten import Asked
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Refused, Run
+
+__all__ = ["brimline", "refused"]
+OTHER = "0a1b2c3d-0000-4000-8000-000000000002"
+
+
+def everything(home_dir: str) -> dict[str, bytes]:
+    """All files of the data folder."""
+    files = [path for path in Path(home_dir).rglob("*") if path.is_file()]
+    return {str(path.relative_to(home_dir)): path.read_bytes() for path in files}
+
+
+def test_a_session_is_forgotten_everywhere_and_stays_so(
+    home_dir: str, project_dir: str, brimline: Run
+) -> None:
+    """Its words are in no file, its id in one line; another session keeps all of its own."""
+    session = talked(project_dir)
+    session.prompt("The capybara plan.")
+    other = recorded(project_dir, OTHER)
+    other.prompt("The marmot plan.")
+    for one in (session, other):
+        answered(home_dir, one, "SessionStart", source="startup")
+        answered(home_dir, one, "Stop")
+        notes.append_note(
+            home_dir, one.session_id, ledger.KEEP, f"A note of {one.session_id}, capybara."
+        )
+        brimline("carry", "checkpoint", "--session", one.session_id)
+        answered(home_dir, one, "PostCompact", compact_summary="The capybara.", trigger="auto")
+        meta = {"session": one.session_id, "cwd": project_dir, "tool": "Bash"}
+        put.put(home_dir, f"capybara output of {one.session_id}".encode(), meta)
+        logs.audit_notice(home_dir, one.session_id, {}, {"kind": "block"})
+        sticky = Stickiness(home_dir, 0.0)
+        stands = {one.session_id[-3:]: StandIn(1, {"text": "capybara"}, "k", 1.0)}
+        sticky.record_request(f"{one.session_id}/", Sent("h", 1, "p", None, 1.0), stands)
+        sticky.close()
+    brimline("history")
+    brimline("memory", "index")
+    backup = Path(session.path + ".backup.20260101_000000")
+    backup.write_bytes(Path(session.path).read_bytes())
+
+    would = brimline("forget", "--session", SESSION, "--dry-run", "--json").document
+    assert would["session_ids"] == [SESSION]
+    told = brimline("forget", "--session", SESSION, "--dry-run").out
+    assert re.search(r"1 session, \d+ entries, 1 output and 1 backup would go", told)
+    assert found(brimline, "capybara plan")
+    done = brimline("forget", "--session", SESSION, "--yes", "--json").document
+    assert (done["sessions"], done["outputs"], done["backups"]) == (1, 1, 1)
+    assert done == would | {"dry_run": False}
+    brimline("memory", "index")
+    brimline("memory", "index", "--rebuild")
+    answered(home_dir, other, "SessionStart", source="startup")
+    assert SESSION not in brimline("history", "--compactions", "--json").out
+    assert brimline("history", "--session", SESSION).code == 1
+
+    kept = everything(home_dir)
+    holding = {name for name, data in kept.items() if SESSION.encode() in data or SESSION in name}
+    # That nothing is taken in again, and from where its own file is read on, is known by its id.
+    assert holding == {"memory/forgotten.jsonl"}
+    assert not backup.exists()
+    assert all(b"capybara plan" not in data for data in kept.values())
+    assert os.path.exists(session.path)
+    assert SESSION not in {hit["group"].partition("/")[0] for hit in found(brimline, "capybara")}
+    assert found(brimline, "marmot")[0]["group"] == OTHER
+    session.prompt("The otter plan.")  # it goes on, and begins anew
+    answered(home_dir, session, "Stop")
+    told = brimline("carry", "show", "--session", SESSION).out
+    assert ("otter" in told, "capybara" in told) == (True, False)
+
+
+def test_forgetting_holds_behind_a_line_that_was_torn(
+    home_dir: str, project_dir: str, brimline: Run
+) -> None:
+    """A full disk had cut the line before; the session is not taken in again."""
+    talked(project_dir).prompt("The capybara plan.")
+    brimline("memory", "index")
+    record = Path(home_dir, "memory", "forgotten.jsonl")
+    record.parent.mkdir(exist_ok=True)
+    record.write_text('{"v":1,"at":1794643863.0,"sess')
+
+    assert brimline("forget", "--session", SESSION, "--yes").code == 0
+    brimline("memory", "index")
+
+    assert SESSION not in {hit["group"].partition("/")[0] for hit in found(brimline, "capybara")}
+
+
+def test_a_project_or_an_old_time_is_forgotten_with_all_its_sessions(
+    world: Path, project_dir: str, brimline: Run
+) -> None:
+    """Topic files stay; what is said later is taken in again."""
+    talked(project_dir)
+    (world / "other").mkdir()
+    session = recorded(str(world / "other"), OTHER)
+    session.prompt("The marmot plan.")
+    brimline("memory", "index")
+    done = brimline("forget", "--project", str(world / "other"), "--yes", "--json").document
+    assert done["session_ids"] == [OTHER]
+    brimline("memory", "index", "--rebuild")
+    assert "marmot" not in json.dumps(found(brimline, "marmot", "--everywhere"))
+    session.now = 4_000_000_000
+    session.prompt("The gopher plan.")
+    brimline("memory", "index")
+    assert found(brimline, "gopher", "--everywhere")
+
+    topic = ("memory", "add", "one", "--type", "user", "--description", "About", "Its zebra.")
+    brimline(*topic)
+    brimline("memory", "index")
+    # Both files are from today, so that none of the sessions is old; what was said then goes.
+    brimline("forget", "--before", "2026-10-30", "--yes")
+    assert [hit["source"] for hit in found(brimline, "store zebra", "--limit", "50")] == ["topic"]
+    brimline("memory", "index", "--rebuild")
+    assert "cookies" not in json.dumps(found(brimline, "cookies", "--limit", "50"))
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ((), "name one of --session, --project and --before"),
+        (("--session", "x", "--before", "2026-01-01"), "name one of"),
+        (("--before", "soon"), "soon"),
+        (("--session", "nobody"), "nobody"),
+    ],
+)
+def test_what_is_unclear_is_refused(
+    refused: Refused, words: tuple[str, ...], sentence: str, home_dir: str
+) -> None:
+    """With one sentence; nothing is touched."""
+    assert sentence in refused("forget", *words, "--yes")
+    assert not Path(home_dir, "memory", "forgotten.jsonl").exists()
+
+
+def test_the_sessions_that_something_is_kept_of_are_known_with_their_project(
+    home_dir: str, project_dir: str
+) -> None:
+    """One that nothing is kept of is the client's alone."""
+    session = talked(project_dir)
+    deep.index_sources(home_dir, project_dir)
+    recorded(project_dir, SESSION[:-1] + "9").prompt("Hello.")
+
+    kept, _ = forget.sessions_with_kept_data(home_dir, values_in_all_traces)
+
+    assert kept == {SESSION: Kept(os.path.realpath(project_dir), os.path.getmtime(session.path))}
+
+
+def test_forgetting_tells_what_went_by_kind(home_dir: str, project_dir: str) -> None:
+    """A dry run the same, and nothing is gone."""
+    talked(project_dir)
+    deep.index_sources(home_dir, project_dir)
+    nothing = {"sessions": 1, "outputs": 0, "entries": 0, "files": 0, "backups": 0}
+
+    would = forget.forget(home_dir, Asked((SESSION,)), values_in_all_traces, dry_run=True)
+    assert would == nothing | {"entries": 6}
+    assert forget.forget(home_dir, Asked((SESSION,)), values_in_all_traces) == would
+    assert forget.forget(home_dir, Asked((SESSION,)), values_in_all_traces, dry_run=True) == nothing
+
+
+def test_what_was_forgotten_is_on_record_unless_it_was_a_dry_run(home_dir: str) -> None:
+    """By project, by time and by session, so that none of it is taken in again."""
+    asked = Asked(("s1", "s2"), "/p", 5.0)
+    forget.forget(home_dir, asked, values_in_all_traces, dry_run=True)
+    assert forgotten.read_forgotten_lines(home_dir) == []
+
+    forget.forget(home_dir, asked, values_in_all_traces)
+
+    told = [{**line, "at": line["at"] > 0} for line in forgotten.read_forgotten_lines(home_dir)]
+    known = {"v": 1, "at": True}
+    assert told == [
+        known | {"project": "/p"},
+        known | {"before": 5.0},
+        known | {"session": "s1", "cursor": {}},
+        known | {"session": "s2", "cursor": {}},
+    ]

@@ -1,0 +1,239 @@
+"""`recall.open`: entries go in, the ones that answer a question come out, and nothing gets lost."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.recall.worlds import table
+
+from brimline import recall
+from brimline.errors import StoreError
+from brimline.recall import vectors
+
+TALK = [
+    ("a", "Anna: Where did you adopt the puppy?"),
+    ("b", "Ben: At the shelter by the harbour."),
+    ("c", "Anna: Nice! We painted the kitchen yellow."),
+    ("d", "Ben: Yellow suits a kitchen."),
+]
+WRITES = """
+import sys
+from brimline import recall
+store = recall.open(sys.argv[1])
+for number in range(int(sys.argv[3])):
+    name = f"{sys.argv[2]}-{number}"
+    store.add([{"id": name, "text": f"entry {name} needle", "group": sys.argv[2]}])
+    print(name, flush=True)
+"""
+
+
+def said(rows: list[tuple[str, str]] = TALK, group: str = "one") -> list[dict[str, Any]]:
+    """Entries of one session."""
+    return [{"id": name, "text": text, "group": group, "at": "2026-05-08"} for name, text in rows]
+
+
+def ids(store: Any, query: str, limit: int = 10) -> list[str]:
+    """What is found, the best first."""
+    return [hit.id for hit in store.search(query, limit)]
+
+
+@pytest.fixture(params=["words alone", "with vectors"])
+def world_of_words(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """With the table that comes with the package, and as where numpy is missing."""
+    if request.param == "words alone":
+        monkeypatch.setattr(vectors, "load_table", lambda: None)
+    return str(request.param)
+
+
+def test_an_answer_is_found_by_the_words_of_its_question(world: Path, world_of_words: str) -> None:
+    """The entry before counts, that of another session does not; the same again changes nothing."""
+    store = recall.open(str(world / "m"))
+    assert store.add(said()) == 4
+    assert store.add(said()) == 0
+    store.add(said([("x", "Cleo: Tomorrow."), ("y", "Dan: The shelter is full.")], "two"))
+
+    assert ids(store, "adopt a puppy")[:2] == ["a", "b"]
+    assert set(ids(store, "who painted the kitchens?")[:2]) == {"c", "d"}
+    assert len(ids(store, "shelter", 1)) == 1
+    hit = store.search("harbour", 1)[0]
+    assert (hit.record.text, hit.record.session, hit.record.at > 0) == (TALK[1][1], "one", True)
+    assert ids(store, "") == []
+    assert ids(store, '"NEAR( * shelter') != []
+    store.add(said([("s", "Wir wohnen in der Lange Straße."), ("i", "İstanbul: mon résumé")], "de"))
+    for query, name in (("Straße", "s"), ("İstanbul", "i"), ("re\u0301sume\u0301", "i")):
+        assert ids(store, query, 1) == [name]
+
+
+def test_a_changed_entry_replaces_the_one_of_its_name(world: Path, world_of_words: str) -> None:
+    """The old words lead nowhere, and are in no neighbour's either."""
+    store = recall.open(str(world / "m"))
+    store.add(said())
+    store.add(said([("a", "Anna: Is the parrot new?")]))
+
+    assert ids(store, "parrot")[0] == "a"
+    assert "b" not in ids(store, "puppy", 1)
+    files = b"".join(path.read_bytes() for path in (world / "m").iterdir())
+    assert b"parrot" in files
+
+
+def test_meaning_finds_what_shares_no_word(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Word pieces that lie near each other; accents and case make no difference."""
+    words = {
+        "[UNK]": (0, 0, 0),
+        "car": (100, 0, 0),
+        "auto": (99, 9, 0),
+        "##mobile": (99, 0, 9),
+        "tree": (0, 100, 0),
+        "oak": (9, 99, 0),
+        "naive": (0, 0, 100),
+    }
+    table(world, words)
+    known = vectors.read_table_in_folder(world)
+    assert known is not None
+    assert known.piece_numbers("Automobile, unknown naïve") == [2, 3, 6]
+    monkeypatch.setattr(vectors, "load_table", lambda: known)
+    store = recall.open(str(world / "m"))
+    store.add(said([("one", "my automobile"), ("two", "an oak")]) + said([("no", "zzz")], "other"))
+
+    assert ids(store, "car") == ["one", "two", "no"]
+    assert ids(store, "tree")[0] == "two"
+
+
+def test_entries_from_before_there_was_a_table_get_their_vectors_later(
+    world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And another table makes all of them anew."""
+    store = recall.open(str(world / "m"))
+    with monkeypatch.context() as without:
+        without.setattr(vectors, "load_table", lambda: None)
+        store.add(said([("one", "auto"), ("two", "oak")]))
+    for shift in (0, 1):
+        rows = {"auto": (100, shift, 0), "car": (99, shift, 1), "oak": (0, 9, 99 - shift)}
+        turned = {word: row[shift:] + row[:shift] for word, row in rows.items()}
+        (world / f"t{shift}").mkdir()
+        table(world / f"t{shift}", turned)
+        known = vectors.read_table_in_folder(world / f"t{shift}")
+        monkeypatch.setattr(vectors, "load_table", lambda known=known: known)
+        store.add(said([("three", "tree"), ("four", "zzz")], f"group {shift}"))
+        assert ids(store, "car")[0] == "one"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"text": "no id"}, {"id": "x"}, {"id": "x", "text": "y", "at": "soon"},
+     {"id": "x", "text": "y", "group": 7}],
+)  # fmt: skip
+def test_an_entry_that_is_none_is_refused_and_none_of_the_others_is_added(
+    world: Path, wrong: dict[str, Any]
+) -> None:
+    """With the sentence that says which."""
+    store = recall.open(str(world / "m"))
+    with pytest.raises(StoreError):
+        store.add([*said(), wrong])
+    assert ids(store, "kitchen") == []
+
+
+def test_eight_writers_lose_nothing(world: Path) -> None:
+    """What each was told is there, for all of them."""
+    folder = str(world / "m")
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-c", WRITES, folder, f"w{number}", "12"], stdout=subprocess.PIPE
+        )
+        for number in range(8)
+    ]
+    told = {name for one in writers for name in one.communicate()[0].decode().split()}
+
+    assert len(told) == 96
+    assert {hit.id for hit in recall.open(folder).search("needle", 200)} == told
+
+
+@pytest.mark.parametrize("moments", [20, pytest.param(200, marks=pytest.mark.long)])
+def test_a_writer_that_is_killed_leaves_what_it_acknowledged(world: Path, moments: int) -> None:
+    """However far it came, at moments that the machine chooses."""
+    import random
+
+    chance = random.Random(moments)
+    folder = str(world / "m")
+    told: set[str] = set()
+    for number in range(moments):
+        writer = subprocess.Popen(
+            [sys.executable, "-c", WRITES, folder, f"k{number}", "400"], stdout=subprocess.PIPE
+        )
+        assert writer.stdout is not None
+        for _ in range(chance.randrange(1, 6)):
+            told.add(writer.stdout.readline().decode().strip())
+        writer.kill()
+        told |= set(writer.communicate()[0].decode().split("\n")[:-1])
+    found = {hit.id for hit in recall.open(folder).search("needle", 100_000)}
+
+    connection = sqlite3.connect(next(Path(folder).glob("*.sqlite3")))
+    kept = {row[0] for row in connection.execute("SELECT ref FROM entries")}
+    sound = connection.execute("PRAGMA integrity_check").fetchone()[0]
+    connection.execute("INSERT INTO turns (turns) VALUES ('integrity-check')")
+    connection.close()
+    assert told - {""} <= kept
+    assert sound == "ok"
+    assert found
+
+
+def test_a_damaged_file_is_told_of_and_begun_anew(world: Path) -> None:
+    """Once; from then on it works."""
+    store = recall.open(str(world / "m"))
+    store.add(said())
+    for path in (world / "m").iterdir():
+        path.write_bytes(b"no database at all" * 400)
+
+    with pytest.raises(StoreError, match="damaged"):
+        store.search("kitchen")
+    assert store.search("kitchen") == []
+    assert store.add(said()) == 4
+
+
+def test_a_full_disk_is_a_sentence_and_nothing_is_half_there(
+    world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was acknowledged before is found after."""
+    from brimline.recall import database
+
+    store = recall.open(str(world / "m"))
+    store.add(said())
+    opened = database._connect
+
+    def narrow(path: str) -> sqlite3.Connection:
+        connection = opened(path)
+        pages = connection.execute("PRAGMA page_count").fetchone()[0]
+        connection.execute(f"PRAGMA max_page_count = {pages}").fetchall()
+        return connection
+
+    with monkeypatch.context() as full:
+        full.setattr(database, "_connect", narrow)
+        with pytest.raises(StoreError, match="full"):
+            store.add(said([(f"big{n}", f"needle {n} " * 400) for n in range(50)], "big"))
+    assert ids(store, "kitchen") != []
+    assert not any(name.startswith("big") for name in ids(store, "needle"))
+
+
+def test_an_earlier_version_and_this_one_share_the_file(world: Path) -> None:
+    """That one knows nothing of entries; its tables and ours are in nobody's way."""
+    store = recall.open(str(world / "m"))
+    store.add(said())
+    path = next((world / "m").glob("*.sqlite3"))
+    earlier = sqlite3.connect(path)
+    earlier.execute("PRAGMA user_version = 1")
+    earlier.close()
+
+    connection = sqlite3.connect(path)
+    connection.execute(
+        "INSERT INTO documents VALUES (1, 'output', 'ref', '/p', 's', 1.0, 'make', 'a needle', '')"
+    )
+    found = connection.execute("SELECT rowid FROM words WHERE words MATCH 'needle'").fetchall()
+    connection.commit()
+    connection.close()
+    assert found
+    assert ids(store, "kitchen") != []

@@ -1,0 +1,69 @@
+"""Where a team's memory is: what an address says, and which cannot be."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+
+from brimline.errors import TeamError
+from brimline.recall import place
+
+
+@pytest.mark.parametrize(
+    ("host", "node"),
+    [
+        ("a.example", "https://a.example:6333"),
+        ("a.example:1", "https://a.example:1"),
+        ("a.example:65535", "https://a.example:65535"),
+        ("10.0.0.255", "https://10.0.0.255:6333"),
+        ("[::1]:80", "https://[::1]:80"),
+        ("a" * 63, f"https://{'a' * 63}:6333"),
+    ],
+)
+def test_a_node_has_a_name_or_an_address_and_a_port(host: str, node: str) -> None:
+    """6333 where none is given."""
+    assert place.parse_place(f"qdrant+https://mia@{host}/team").hosts == (node,)
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        ("replication=3", (3, "", "")),
+        (
+            "proxy=http://p.example:3128&authority=/own.pem",
+            (1, "http://p.example:3128", "/own.pem"),
+        ),
+        *(("replication=0", None), ("proxy=http://me:secret@p:1", None), ("proxy=p:1", None)),
+        *(("authority=own.pem", None), ("verify=no", None), ("proxy=", None)),
+    ],
+)
+def test_an_address_says_how_it_is_reached(
+    options: str, found: tuple[int, str, str] | None
+) -> None:
+    """Copies, proxy, certificates; what is none of these is refused, and not passed over."""
+    with contextlib.nullcontext() if found else pytest.raises(TeamError, match="another form than"):
+        assert place.parse_place(f"qdrant+https://a.example/team?{options}")[3:] == found
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["a.example:0", "a.example:65536", "[::g]", "a..b", "a b", "a:b:1"],
+)
+def test_what_can_be_no_node_is_refused(host: str) -> None:
+    """In one sentence that says the form."""
+    with pytest.raises(TeamError, match="has another form than"):
+        place.parse_place(f"qdrant+https://mia@{host}/team")
+
+
+def test_an_address_says_author_collection_and_replicas() -> None:
+    """One copy where it does not say; a name for people without the scheme."""
+    plain = place.parse_place("qdrant+http://a.example/team")
+    full = place.parse_place("qdrant+http://mi%20a@a.example,b.example:7/te-am?replication=3")
+
+    assert (plain.author, plain.replicas) == ("", 1)
+    assert (full.author, full.collection, full.replicas) == ("mi a", "te-am", 3)
+    assert full.hosts == ("http://a.example:6333", "http://b.example:7")
+    assert full.name == "a.example:6333/te-am"
+    with pytest.raises(TeamError, match="holds a key"):
+        place.parse_place("qdrant+https://mia:secret@a.example/team")

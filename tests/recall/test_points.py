@@ -1,0 +1,244 @@
+"""An entry as a point on the server, and what is believed of a teammate's."""
+
+from __future__ import annotations
+
+import subprocess
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from brimline.errors import TeamError
+from brimline.recall import points, turns, vectors
+from brimline.recall.points import Item
+from brimline.recall.record import Hit, Record
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HOME = {"home": "h1", "author": "mia"}
+PAYLOAD: dict[str, Any] = {
+    "text": "The otter plan.",
+    "previous": "p0",
+    "project": "example.com/shop",
+    "session": "s1",
+    "at": 1_767_225_600.0,
+    "source": "user",
+    "author": "mia",
+}
+
+
+def item(text: str, before: str = "") -> Item:
+    """An entry on its way to the server."""
+    return Item(Record("id", text, "s1", 5.0, "user", "example.com/shop"), before, "id before")
+
+
+def answered(*scores: float, **fields: Any) -> list[Any]:
+    """What the server found: one point, with its score by each way that was asked."""
+    point = {"id": "p1", "payload": PAYLOAD | fields}
+    return [{"points": [point | {"score": score}]} for score in scores]
+
+
+def weights(text: str, before: str = "", of: str = points.WORDS) -> dict[int, float]:
+    """What the words of a text weigh, by their numbers."""
+    (point,) = points.to_points([item(text, before)], points.load_vector_table(), HOME)
+    sparse = point["vector"][of]
+    return dict(zip(sparse["indices"], sparse["values"], strict=True))
+
+
+def test_a_word_weighs_more_the_oftener_it_is_there_and_less_in_a_longer_text() -> None:
+    """By the formula of the search here, for a text of a hundred words."""
+    (alone,) = weights("otter").values()
+    (twice,) = weights("otter otters").values()
+    usual = weights("otter " + " ".join(f"word{number}" for number in range(99)))
+
+    assert alone == pytest.approx(2.2 / (1 + 1.2 * 0.2575), abs=1e-4)
+    assert twice == pytest.approx(4.4 / (2 + 1.2 * 0.265), abs=1e-4)
+    assert set(usual.values()) == {1.0}
+
+
+def test_words_of_the_entry_before_weigh_only_in_the_pair() -> None:
+    """And count for its length."""
+    own, pair = (weights("otter", "beaver", of=name) for name in (points.WORDS, points.PAIR))
+
+    assert len(own) == 1
+    assert len(pair) == 2
+    assert own[next(iter(own))] == pair[next(iter(own))] < 2.2 / (1 + 1.2 * 0.2575)
+
+
+def test_a_point_has_what_is_common_and_not_the_text_before_it() -> None:
+    """That is in a point of its own."""
+    (point,) = points.to_points([item("otter", "beaver")], points.load_vector_table(), HOME)
+
+    assert point["id"] == "id"
+    assert point["payload"] == {
+        "text": "otter",
+        "previous": "id before",
+        "project": "example.com/shop",
+        "session": "s1",
+        "at": 5.0,
+        "source": "user",
+        **HOME,
+    }
+    assert set(point["vector"]) == {points.vector_name(points.load_vector_table()), "words", "pair"}
+
+
+def test_the_same_words_are_one_point_in_a_home_and_another_in_each_other() -> None:
+    """What names the entry is its file's last part, so that a moved folder changes nothing."""
+    first = points.point_id("h1", "p", "s", "/a/row1", "text")
+
+    assert points.point_id("h1", "p", "s", "/b/row1", "text") == first
+    others = [("h2", "p", "s"), ("h1", "q", "s"), ("h1", "p", "t")]
+    ids = {points.point_id(*other, "/a/row1", "text") for other in others}
+    ids |= {points.point_id("h1", "p", "s", "/a/row2", "text")}
+    ids |= {points.point_id("h1", "p", "s", "/a/row1", "other")}
+    assert len(ids - {first}) == 5
+
+
+def test_what_is_asked_leaves_out_ones_own_and_other_projects() -> None:
+    """By meaning, by pairs and by words; each word counts alike. Only one answer has the texts."""
+    table = points.load_vector_table()
+    meaning, pair, words = points.make_searches("the otter plan", table, "h1", "p1")
+    everywhere = points.make_searches("the otter plan", table, "h1", None)
+    (wordless,) = points.make_searches("…", table, "h1", None)
+
+    asked = [question["using"] for question in (meaning, pair, words)]
+    assert asked == [points.vector_name(table), "pair", "words"]
+    assert [question["with_payload"] for question in (meaning, pair, words)] == [True, False, False]
+    assert words["query"]["values"] == [1.0, 1.0]
+    for prefetch in meaning["prefetch"]:
+        assert prefetch["filter"]["must_not"] == [points.match_condition("home", "h1")]
+        assert prefetch["filter"]["must"] == [points.match_condition("project", "p1")]
+        assert (prefetch["limit"], meaning["limit"]) == (turns.CANDIDATES, 2 * turns.CANDIDATES)
+    assert [part["using"] for part in meaning["prefetch"]] == asked[:2]
+    assert "must" not in everywhere[0]["prefetch"][0]["filter"]
+    assert len(wordless["prefetch"]) == 1
+
+
+def test_no_score_is_believed_that_no_honest_point_has() -> None:
+    """Thirty for each word of the question, one by meaning, in either direction."""
+    query = "otter plan"
+    ((fair, fair_fit),) = points.read_search_answers(answered(0.5, 3.0, 2.0), query, None)
+    ((_, high_fit),) = points.read_search_answers(answered(9.0, 1e9, 1e9), query, None)
+    ((_, low_fit),) = points.read_search_answers(answered(-9.0, -1e9, float("nan")), query, None)
+    ((_, few_fit),) = points.read_search_answers(answered(0.5), query, None)
+
+    assert fair_fit == (2.0, 3.0, 0.5)
+    assert high_fit == (60.0, 60.0, 1.0)
+    assert low_fit == (0.0, -60.0, -1.0)
+    assert few_fit == (0.0, 0.0, 0.5)
+    assert fair.previous == "p0"
+
+
+def test_of_a_teammates_point_only_what_we_would_write_is_taken() -> None:
+    """Bounded in length and time, with somebody's name in any case."""
+
+    def taken(project: str | None = None, **fields: Any) -> Any:
+        others = points.read_search_answers(answered(0.5, **fields), "otter", project)
+        return [hit for hit, _ in others]
+
+    (long,) = taken(text="x" * 20_001, author="a" * 101, at=1e11)
+    (usual,) = taken(author="", at=1e11 - 1)
+
+    assert (len(long.record.text), len(long.author), long.record.at) == (20_000, 100, 0.0)
+    assert (usual.author, usual.record.at) == ("the team", 1e11 - 1)
+    assert usual.number >= 10**11
+    assert len(taken("example.com/shop")) == 1
+    for wrong in ({"source": "system"}, {"at": "soon"}, {"text": None}, {"text": "\ud800"}):
+        assert taken(**wrong) == []
+    assert taken("another") == []
+
+
+@pytest.mark.parametrize(
+    ("remote", "label"),
+    [
+        ("git@Example.org:team/Shop.git", "example.org/team/shop"),
+        ("https://mia:secret@example.org:8443/team/shop/", "example.org/team/shop"),
+        ("ssh://git@example.org/~mia/shop", "clone"),
+        ("file:///srv/shop", "clone"),
+        ("/srv/shop", "clone"),
+        ("C:/shop", "clone"),
+        ("", "clone"),
+    ],
+)
+def test_a_project_is_called_by_what_it_is_cloned_from(
+    tmp_path: Path, remote: str, label: str
+) -> None:
+    """Nothing of a disk and no login; else by its folder, whatever it was called before."""
+    folder = tmp_path / "clone"
+    (folder / ".git").mkdir(parents=True)
+    (folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    for name in ("objects", "refs"):
+        (folder / ".git" / name).mkdir()
+    config = f'[remote "origin"]\n\turl = {remote}\n' if remote else ""
+    (folder / ".git" / "config").write_text(f"[core]\n\tbare = false\n{config}")
+
+    assert points.project_label(f"{folder}/", "before") == label
+
+
+def test_a_projects_name_is_by_its_own_file_and_in_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Settings beside a stranger's folder name no other project, and a long one takes no time."""
+    own, settings = tmp_path / "clone", tmp_path / "planted" / "git" / "config"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('[remote "origin"]\n\turl = https://example.org/team/secret\n')
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "planted"))
+    subprocess.run(["git", "init", "-q", str(own)], check=True)
+
+    assert points.project_label(str(own)) == "clone"
+
+    url = f"https://example.org/a{'.git' * 1_000}{'/' * 2_000}"
+    with (own / ".git" / "config").open("a") as config:
+        config.write(f'[remote "origin"]\n\turl = {url}!\n')
+    assert points.project_label(str(own)).startswith("example.org/a.git")
+
+
+def test_a_teammates_hit_has_a_number_that_none_here_has() -> None:
+    """A hundred thousand million and what its name makes of it; a score comes later."""
+    ((hit, _),) = points.read_search_answers(answered(0.5), "otter", None)
+
+    assert hit.number == 100_000_000_000 + zlib.crc32(b"p1")
+    said = Record("p1", "The otter plan.", "s1", 1_767_225_600.0, "user", "example.com/shop")
+    assert hit == Hit(said, hit.number, author="mia", previous=PAYLOAD["previous"])
+
+
+def test_figures_of_a_point_have_five_digits_behind_the_point() -> None:
+    """Of its vector and of its words."""
+    (point,) = points.to_points(
+        [item("otter beaver otter", "elk")], points.load_vector_table(), HOME
+    )
+    meaning = point["vector"][points.vector_name(points.load_vector_table())]
+    figures = [*meaning, *point["vector"]["words"]["values"], *point["vector"]["pair"]["values"]]
+
+    assert figures == [round(figure, 5) for figure in figures]
+    assert figures != [round(figure, 4) for figure in figures]
+    assert points.points_schema(points.load_vector_table())["sparse_vectors"] == {
+        "words": {"modifier": "idf"},
+        "pair": {"modifier": "idf"},
+    }
+
+
+def test_without_a_table_of_vectors_nothing_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is said what is missing."""
+    monkeypatch.setattr(vectors, "load_table", lambda: None)
+
+    with pytest.raises(TeamError, match="a team's memory is searched by meaning: by words"):
+        points.load_vector_table()
+
+
+@pytest.mark.parametrize("name", ["session", "project"])
+def test_labels_of_a_teammates_point_are_cut_at_a_hundred_characters(name: str) -> None:
+    """On one line."""
+    long = {name: "a\n" + "b" * 200}
+    ((hit, _),) = points.read_search_answers(answered(0.5, **long), "otter", None)
+
+    label = getattr(hit.record, name)
+    assert label == "a " + "b" * 97 + "…"
+
+
+def test_a_folder_that_git_says_nothing_of_is_called_by_its_name_or_its_last_label() -> None:
+    """A folder of no repository has its own name."""
+    assert points.project_label("/gone/shop/", "example.com/shop") == "example.com/shop"
+    assert points.project_label("/gone/shop/") == "shop"
+    assert points.project_label("shop") == "shop"
