@@ -11,6 +11,8 @@ from typing import Any
 from brimline.fast import clock
 
 CLIENT_VERSION = "2.1.325"
+# What the client sends in the place of a result that it has cut.
+STAND_IN = "[Old tool result content cleared]"
 _FIRST_SECOND = 1_790_000_000.0
 
 
@@ -87,6 +89,11 @@ class SessionBuilder:
         block = {"type": "tool_result", "tool_use_id": call_id, "content": text}
         message = {"role": "user", "content": [block]}
         return self.row("user", message=message, **{"toolUseResult": {"stdout": text}} | extra)
+
+    def cut(self, *call_ids: str, tokens: int = 900) -> dict[str, Any]:
+        """The client leaves results out of all its requests from here on."""
+        cut = {"type": "tool_results_cut", "callIds": list(call_ids), "roughTokens": tokens}
+        return self.row("attachment", attachment=cut | {"standIn": STAND_IN})
 
     def compact(
         self,

@@ -28,7 +28,7 @@ ANY_VALUE = (
         "text_sent_by_user",
     ),
     *("queue_operation_and_text", "main_thread_calls", "main_thread_results", "has_final_usage"),
-    "describe_dropped_thinking",
+    *("describe_dropped_thinking", "results_cleared_by_service"),
     *("characters_model_is_sent", "content_characters", "count_text_characters"),
 )
 ANY_OBJECT = (
@@ -45,7 +45,7 @@ ANY_OBJECT = (
     *(
         "compaction_figures",
         "preserved_ids_and_ends",
-        "cleared_call_ids",
+        "cut_results",
         "clients_first_session_id",
     ),
     *(
@@ -139,15 +139,3 @@ def test_a_row_tells_which_thoughts_are_not_sent_any_more(
 
     assert shapes.describe_dropped_thinking(row) == lost
     assert shapes.is_bookkeeping_attachment(row) is bool(lost)
-
-
-def test_results_that_the_client_cut_itself_are_known() -> None:
-    """By either of the rows in which clients write that down."""
-    cut = {"type": "tool_results_cut", "callIds": ["t1", "t2"], "standIn": "[cut]"}
-    micro = {"compactedToolIds": ["t3"]}
-
-    assert sorted(shapes.cleared_call_ids({"type": "attachment", "attachment": cut})) == [
-        "t1",
-        "t2",
-    ]
-    assert shapes.cleared_call_ids({"type": "system", "microcompactMetadata": micro}) == ["t3"]

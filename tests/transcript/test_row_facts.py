@@ -12,6 +12,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 Row = dict[str, Any]
+CUT = {"type": "tool_results_cut", "standIn": "[cut]", "roughTokens": 900}
+
+
+def reply_lacking(results: Any, tokens: Any) -> Row:
+    """A reply to a request from which the service left out results, and thoughts."""
+    told = {"cleared_tool_uses": results, "cleared_input_tokens": tokens}
+    edits = [{"type": "clear_thinking_20251015", "cleared_input_tokens": 50}, "x"]
+    edits += [{"type": "clear_tool_uses_20250919", **told}]
+    return {"message": {"context_management": {"applied_edits": edits}}}
 
 
 @pytest.mark.parametrize(
@@ -92,13 +101,21 @@ Row = dict[str, Any]
             },
             (frozenset("abc"), "a", "b"),
         ),
-        (row.cleared_call_ids, {"microcompactMetadata": {"compactedToolIds": ["t1"]}}, ["t1"]),
-        (row.cleared_call_ids, {"microcompactMetadata": "x"}, []),
+        (row.cut_results, {"microcompactMetadata": {"compactedToolIds": ["t1"]}}, (["t1"], "", 0)),
+        (row.cut_results, {"microcompactMetadata": "x"}, ([], "", 0)),
         (
-            row.cleared_call_ids,
-            {"type": "attachment", "attachment": {"type": "tool_results_cut", "callIds": ["t2"]}},
-            ["t2"],
+            row.cut_results,
+            {"type": "attachment", "attachment": CUT | {"callIds": ["t2"]}},
+            (["t2"], "[cut]", 900),
         ),
+        (
+            row.cut_results,
+            {"type": "attachment", "attachment": CUT | {"callIds": 3, "standIn": 4}},
+            ([], "", 900),
+        ),
+        (row.results_cleared_by_service, reply_lacking(7, 4_000), (7, 4_000)),
+        (row.results_cleared_by_service, reply_lacking("x", None), (0, 0)),
+        (row.results_cleared_by_service, {"message": {"context_management": [1]}}, (0, 0)),
         (row.answered_call_ids, {"type": "assistant"}, []),
         (
             row.rendered_attachment,

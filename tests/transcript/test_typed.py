@@ -66,7 +66,7 @@ def test_a_call_that_was_written_again_is_one_call(
     long, short = (session.tool_call(tokens, command="make") for tokens in (10_000, 11_000))
     session.tool_result(long, "x" * 9_000)
     session.tool_result(short, "y" * 90)
-    session.row("attachment", attachment={"type": "tool_results_cut", "callIds": [short]})
+    session.cut(short)
     compact_inside(session, is_rebuilt=is_rebuilt)
     session.reply(5_000)
 

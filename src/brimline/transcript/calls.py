@@ -30,6 +30,8 @@ class Call(NamedTuple):
     """How many compactions came before the result, or before that was last written again."""
     moved_out: bool = False
     """Whether the last of these compactions left less of it."""
+    cut_by_client: bool = False
+    """Whether the client sends a stand-in for its result by now."""
 
     def answered(
         self, text: str, *, is_error: bool, is_marked: bool = False, has_image: bool = False

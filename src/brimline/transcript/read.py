@@ -31,7 +31,7 @@ BROKEN = (TORN, INVALID, TOO_LONG)
 BOM = b"\xef\xbb\xbf"
 # A line without one of these measures nothing and is no compaction. Quotes inside JSON texts are
 # escaped, so only a real key can match the first.
-MEASURED = (b'"usage"', b"ompact")
+MEASURED = (b'"usage"', b"ompact", b'"tool_results_cut"')
 
 # The kinds of rows that a compaction without a model writes again.
 _COPIED_KINDS = ("user", "assistant", "attachment")

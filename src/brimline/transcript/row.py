@@ -491,12 +491,30 @@ def with_preserved_rows(row: dict[str, Any], names: Sequence[str]) -> dict[str, 
     return row | {"compactMetadata": figures | {"preservedMessages": kept}}
 
 
-def cleared_call_ids(row: dict[str, Any]) -> list[str]:
-    """The calls whose results the client itself had left out of its requests from here on."""
-    attachment = attachment_of(row)
-    if attachment.get("type") == "tool_results_cut":
-        return all_texts_in(attachment.get("callIds"))
-    return all_texts_in(as_object(row.get("microcompactMetadata")).get("compactedToolIds"))
+def cut_results(row: dict[str, Any]) -> tuple[list[str], str, int]:
+    """The calls whose results the client itself leaves out of its requests from here on.
+
+    With what it sends in their place, and the tokens as it estimates them.
+    """
+    cut = attachment_of(row)
+    if cut.get("type") == "tool_results_cut":
+        tokens = count_or_none(cut.get("roughTokens")) or 0
+        return all_texts_in(cut.get("callIds")), as_text(cut.get("standIn")), tokens
+    older = as_object(row.get("microcompactMetadata"))
+    return all_texts_in(older.get("compactedToolIds")), "", 0
+
+
+def results_cleared_by_service(row: Any) -> tuple[int, int]:
+    """How many results the service left out of the request that a reply answers, and tokens."""
+    edits = as_object(message_of(row).get("context_management")).get("applied_edits")
+    clearings = [
+        edit
+        for edit in map(as_object, edits if isinstance(edits, list) else ())
+        if as_text(edit.get("type")).startswith("clear_tool_uses")
+    ]
+    fields = ("cleared_tool_uses", "cleared_input_tokens")
+    counts = [[count_or_none(edit.get(name)) or 0 for edit in clearings] for name in fields]
+    return sum(counts[0]), sum(counts[1])
 
 
 def is_bookkeeping_attachment(row: dict[str, Any]) -> bool:

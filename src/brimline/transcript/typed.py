@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from brimline.fast import clock
 from brimline.transcript import clienttools, pieces, read, row
 from brimline.transcript.calls import Call
+from brimline.transcript.clearings import Clearing, Clearings
 from brimline.transcript.compactions import Links, Recorded
 
 if TYPE_CHECKING:
@@ -71,6 +72,8 @@ class Row:
     """Those that it makes."""
     results: Sequence[row.Result] = ()
     """What it answers, on the main thread."""
+    clearing: Clearing | None = None
+    """What is told here to be left out: by the client of the next request, else of this one."""
 
     @property
     def name(self) -> str | None:
@@ -107,8 +110,6 @@ class Session:
         self.compactions: list[Recorded] = []
         # By id, in the order in which they were made; in subagents too, but for their results.
         self.calls: dict[str, Call] = {}
-        # Of the calls whose results the client itself leaves out of its requests.
-        self.cut_by_client: set[str] = set()
         # After how many requests thoughts were left out of all later ones, which, and by whom.
         self.lost_thinking: list[tuple[int, str]] = []
         self.folder: str | None = None  # in which it began
@@ -122,6 +123,17 @@ class Session:
         self._numbers: dict[str, int] = {}
         self._copies = read.Copies(has_past=True)
         self._copied: set[str] = set()
+        self._clearings = Clearings()
+
+    @property
+    def clearings(self) -> list[Clearing]:
+        """What was cleared, in order, with drops that nothing explains."""
+        return self._clearings.with_drops_between(self.requests)
+
+    @property
+    def cut_by_client(self) -> set[str]:
+        """The calls whose results the client itself leaves out of its requests."""
+        return {call.id for call in self.calls.values() if call.cut_by_client}
 
     @property
     def occupancies_since_compaction(self) -> list[int]:
@@ -144,7 +156,8 @@ class Session:
 
     def read_row(self, value: dict[str, Any], offset: int = -1) -> Row:
         """Look at the next row."""
-        compactions, is_boundary = len(self.compactions), row.is_compaction_row(value)
+        compactions, cleared = len(self.compactions), len(self._clearings.told)
+        is_boundary = row.is_compaction_row(value)
         usage = self.measure_row(value, is_boundary=is_boundary)
         found = Row(value, offset, usage, self.requests[-1] if usage else None, is_boundary)
         if len(self.compactions) > compactions:
@@ -159,10 +172,10 @@ class Session:
             self._note_calls(found)
         elif kind == "user":
             self._note_results(found)
-        elif kind in ("attachment", "system"):
-            self.cut_by_client.update(row.cleared_call_ids(value))
-            if lost := row.describe_dropped_thinking(value):
-                self.lost_thinking.append((len(self.requests), lost))
+        elif lost := row.describe_dropped_thinking(value):
+            self.lost_thinking.append((len(self.requests), lost))
+        if len(self._clearings.told) > cleared:
+            found.clearing = self._clearings.told[-1]
         return found
 
     def measure_row(self, value: dict[str, Any], *, is_boundary: bool) -> Usage | None:
@@ -171,13 +184,19 @@ class Session:
             self._note_compaction(value)
         elif usage := row.usage_of(value):
             self._note_request(usage, value)
+            self._clearings.read_reply(value, self.requests[-1])
             return usage
         elif row.is_idle_compaction_notice(value):
             self._note_that_nobody_was_there()
-        elif isinstance(kind := row.attachment_of(value).get("type"), str):
+        else:
+            self._clearings.read_cut(value, self.calls, len(self.requests))
+            self._note_attachment(value)
+        return None
+
+    def _note_attachment(self, value: dict[str, Any]) -> None:
+        if isinstance(kind := row.attachment_of(value).get("type"), str):
             self._attached = self._attached or Counter()
             self._attached[kind] += 1
-        return None
 
     def _note_that_nobody_was_there(self) -> None:
         self.compactions[-1:] = [each._replace(trigger="idle") for each in self.compactions[-1:]]
@@ -207,6 +226,7 @@ class Session:
     def _note_compaction(self, value: dict[str, Any]) -> bool:
         """A boundary and the summary after it are one; old sessions have the summary only."""
         self._since, self._is_open = len(self.requests), False
+        self._clearings.start_over()
         summary = row.blocks_sent_to_model(value) if row.is_summary(value) else None
         length = None if summary is None else row.content_characters(summary)
         if length is not None and self._waits_for_summary:
