@@ -116,7 +116,7 @@ def times(folder: str, count: int) -> None:
     ratio = statistics.median(cold) / statistics.median(empty)
     print(f"cold `brimline memory search`: {ratio:.2f} x an interpreter with numpy and sqlite3")
     print(f"  {1000 * statistics.median(cold):.0f} ms, {1000 * statistics.median(empty):.0f} ms")
-    server = "import asyncio; from brimline.mcp import server, tools; server.build_server();"
+    server = "from brimline.mcp import server, tools;"
     asked = f"tools.answer('recall_elsewhere', {{'query': {questions[0]!r}}});"
     tell = "import resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
     done = subprocess.run(

@@ -18,7 +18,12 @@ KEY = "sha256:" + "0123456789abcdef" * 4
     ("tool", "arguments", "asked"),
     [
         ("mcp__brimline__recall", {"key": "k1"}, [("k1", "")]),
-        ("mcp__my-Brimline__recall", {"key": "k1", "lines": "1:2"}, [("k1", "1:2")]),
+        ("mcp__my-brimline__recall", {"key": "k1"}, None),
+        (
+            "mcp__plugin_brimline_brimline__recall",
+            {"key": "k1", "lines": "1:2"},
+            [("k1", "1:2")],
+        ),
         ("mcp__brimline__recall", {"key": "k1", "lines": 7}, [("k1", "")]),
         ("mcp__brimline__recall", {"key": ""}, []),
         ("mcp__brimline__recall", {"key": 7}, []),

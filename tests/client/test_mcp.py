@@ -27,7 +27,7 @@ SESSION = "7c1e90aa-0000-4000-8000-000000000001"
 _ROOT = str(Path(brimline.__file__).parents[1])
 _RUN = (
     "import os, sys; sys.path.insert(0, {root!r}); open({pid!r}, 'w').write(str(os.getpid())); "
-    "from brimline.mcp.server import mcp; mcp()"
+    "from brimline.mcp.server import serve; serve()"
 )
 _GONE_TIMEOUT_S = 120
 

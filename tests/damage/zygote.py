@@ -50,8 +50,6 @@ def _load_everything() -> None:
     for module in pkgutil.walk_packages(brimline.__path__, "brimline."):
         if not module.name.endswith(("__main__", "testing")):
             importlib.import_module(module.name)
-    import mcp.server.lowlevel
-    import mcp.server.stdio  # noqa: F401
 
 
 def put_back(pristine: str, place: str) -> None:

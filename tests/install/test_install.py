@@ -468,7 +468,7 @@ def test_rules_of_an_earlier_version_go_with_the_next_install(home: Home) -> Non
     """The user's own stay, and whether recalls are let pass is as it was told last."""
 
     def is_watched() -> bool:
-        return table.RECALL in str(home.value["hooks"]["PreToolUse"])
+        return table.RECALL[0] in str(home.value["hooks"]["PreToolUse"])
 
     home.edit(permissions={"allow": ["Bash(ls:*)"]})
     before = home.value

@@ -13,7 +13,8 @@ from brimline.settings import config
 
 from .conftest import ORIGINAL, Done, Home
 
-NARROW = "Agent|Task|Skill|Write|mcp__brimline__recall"
+RECALLS = "mcp__brimline__recall|mcp__plugin_brimline_brimline__recall"
+NARROW = f"Agent|Task|Skill|Write|{RECALLS}"
 WIDE = f"{NARROW}|Read|Glob|Grep|Bash"
 LAYOUTS = [
     b"{}",
@@ -144,7 +145,7 @@ def test_the_scout_on_and_off_is_a_round_trip(home: Home) -> None:
     assert sorted(report["settings"]) == sorted([str(home.settings), str(project)])
     assert again == {"scout": "on", "settings": [], "problem": None}
     assert matcher(home.settings) == WIDE
-    assert matcher(project) == WIDE.replace("|mcp__brimline__recall", "")
+    assert matcher(project) == WIDE.replace(f"|{RECALLS}", "")
     assert config.load(home.data, home.project).values["scout.mode"] == "advise"
     text = home.run("scout", "off").out
     assert text.startswith("The scout is off in new sessions (")

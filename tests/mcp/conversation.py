@@ -14,8 +14,8 @@ import brimline
 if TYPE_CHECKING:
     from types import TracebackType
 
-RUN = "from brimline.mcp.server import mcp; mcp()"
-_PACKAGES = str(Path(brimline.__file__).parents[1])
+RUN = "from brimline.mcp.server import serve; serve()"
+PACKAGES = str(Path(brimline.__file__).parents[1])
 _END_TIMEOUT_S = 30
 HELLO = {
     "protocolVersion": "2025-06-18",
@@ -35,7 +35,7 @@ class Server:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=cwd,
-            env={**os.environ, "PYTHONPATH": _PACKAGES},
+            env={**os.environ, "PYTHONPATH": PACKAGES},
         )
         self.count = 0
 

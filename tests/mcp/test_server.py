@@ -9,28 +9,33 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
+import anyio
+import pytest
+from mcp.client import Client
 from tests.recall.worlds import SESSION, recorded
 
 from brimline import __version__
 from brimline.bulk import put
 from brimline.mcp import tools
+from mcp import MCPError, StdioServerParameters, stdio_client
 
-from .conversation import Server
+from .conversation import PACKAGES, RUN, Server
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import pytest
+NAMES = ["recall", "recall_elsewhere", "remember", "context_status", "note", "context_budget"]
 
-# Prints the modules of ours that are loaded, and whether our folder exists, at `initialize`.
+# Prints the modules that are loaded, and whether our folder exists, when the client is answered.
 SPY = """
 import os, sys
+sys.path.insert(0, {root!r})
 from brimline.mcp import server
-built = server.build_server()
+server.reply({{"method": "initialize", "params": {{"protocolVersion": "2025-06-18"}}}})
 ours = sorted(name for name in sys.modules if name.startswith("brimline"))
-rooms = ("sqlite3", "brimline.bulk", "brimline.recall", "brimline.gauge")
-heavy = [name for name in rooms if name in sys.modules]
-print(ours, heavy, os.path.exists(os.environ["BRIMLINE_HOME"]))
+files = [str(getattr(module, "__file__", "")) for module in sys.modules.values()]
+foreign = [file for file in files if "site-packages" in file]
+print(ours, foreign, os.path.exists(os.environ["BRIMLINE_HOME"]))
 """
 
 
@@ -45,9 +50,7 @@ def test_the_server_introduces_itself_and_its_tools(home_dir: str) -> None:
 
     assert hello["serverInfo"] == {"name": "brimline", "version": __version__}
     assert hello["instructions"] == tools.INSTRUCTIONS
-    assert [tool["name"] for tool in listed] == [
-        *("recall", "recall_elsewhere", "remember", "context_status", "note", "context_budget")
-    ]
+    assert [tool["name"] for tool in listed] == NAMES
     assert [tool["inputSchema"] for tool in listed] == [t["inputSchema"] for t in tools.TOOLS]
     told = "[brimline recall: no output of this project is stored yet]"
     assert recalled == (told, False)
@@ -56,32 +59,60 @@ def test_the_server_introduces_itself_and_its_tools(home_dir: str) -> None:
     assert not os.path.exists(home_dir)
 
 
-def test_nothing_of_ours_is_loaded_before_the_first_call() -> None:
-    """The start is the SDK's; only what describes the tools comes on top."""
+def test_little_is_loaded_before_the_first_call() -> None:
+    """Nothing but the standard library, and of ours only what describes the tools."""
+    code = SPY.format(root=PACKAGES)
     done = subprocess.run(
-        [sys.executable, "-c", SPY], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-I", "-S", "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
     )
 
     light = "brimline brimline.errors brimline.fast brimline.fast.io brimline.fast.paths"
     light += " brimline.mcp brimline.mcp.server brimline.mcp.tools"
-    ours = [*light.split(), "brimline.settings.pinned", "brimline.programs"]
-    assert done.stdout.strip() == f"{ours} [] False"
+    assert done.stdout.strip() == f"{light.split()} [] False"
 
 
-def test_the_newest_protocol_needs_no_greeting(home_dir: str) -> None:
-    """The client of today asks what there is and calls."""
-    meta = {
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
-        "io.modelcontextprotocol/clientCapabilities": {},
-    }
-    with Server() as process:
-        found = process.ask("server/discover", {"_meta": meta})["result"]
-        call = {"name": "recall", "arguments": {"query": "x"}, "_meta": meta}
-        answer = process.ask("tools/call", call)["result"]
+@pytest.mark.parametrize(("mode", "revision"), [("legacy", "2025-11-25"), ("auto", "2026-07-28")])
+def test_the_official_client_finds_the_tools_and_calls_them(
+    mode: str, revision: str, home_dir: str
+) -> None:
+    """It checks every answer against the protocol; one that it gave up does not come."""
+    started = StdioServerParameters(
+        command=sys.executable, args=["-c", RUN], env={**os.environ, "PYTHONPATH": PACKAGES}
+    )
 
-    assert found["instructions"] == tools.INSTRUCTIONS
-    assert answer["content"][0]["text"].startswith("[brimline recall: no output")
+    async def converse() -> None:
+        async with Client(stdio_client(started), mode=mode) as client:
+            assert client.protocol_version == revision
+            assert client.server_info
+            assert client.server_info.version == __version__
+            assert client.instructions == tools.INSTRUCTIONS
+            assert [tool.name for tool in (await client.list_tools()).tools] == NAMES
+            noted = await client.call_tool("note", {"text": "use zlib"})
+            failed = await client.call_tool("note", {})
+            assert (noted.is_error, failed.is_error) == (False, True)
+            with pytest.raises(MCPError, match="Method not found"):
+                await client.list_prompts()
+
+    anyio.run(converse)
+
+
+def test_a_call_that_is_taken_back_is_not_answered(home_dir: str, project_dir: str) -> None:
+    """The client waits for it no longer, and others are answered."""
+    for number in range(60):
+        put.put(home_dir, b"needle %d\n" % number + b"hay\n" * 40_000, {"cwd": project_dir})
+    with Server(cwd=project_dir) as process:
+        process.hello()
+        slow = process.send("tools/call", {"name": "recall", "arguments": {"query": "needle"}})
+        notice = {"method": "notifications/cancelled", "params": {"requestId": slow}}
+        process.write(json.dumps({"jsonrpc": "2.0"} | notice).encode())
+        number = process.send("tools/call", {"name": "context_status", "arguments": {}})
+        answered, _ = process.process.communicate(timeout=60)
+
+    assert [json.loads(line)["id"] for line in answered.splitlines()] == [number]
 
 
 def test_a_projects_variables_do_not_act_before_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,6 +135,9 @@ MALFORMED = (
     b'{"jsonrpc":"2.0","id":7}',
     b'{"jsonrpc":"1.0","id":7,"method":"ping"}',
     b'{"jsonrpc":"2.0","method":"notifications/unheard_of"}',
+    b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":[1]}}',
+    b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":[1]}',
+    b'{"jsonrpc":"2.0","id":7,"method":"initialize","params":null}',
     b"[" * 10_000,
     b'{"jsonrpc":"2.0","method":"notifications/x","params":{"a":"' + b"x" * 2_000_000 + b'"}}',
 )

@@ -34,7 +34,7 @@ def share_and_tell():
     share()
     print("shared", file=sys.stderr, flush=True)
 tools.send_waiting_entries_to_team, server._SHARE_AFTER_S = share_and_tell, 0
-server.mcp()"""
+server.serve()"""
 
 
 class Listener:

@@ -10,6 +10,7 @@ import fnmatch
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.bulk import kinds, preview, shell, stub
+from brimline.fast import owntools
 from brimline.models import MOST_CHARACTERS_PER_TOKEN
 from brimline.transcript import clienttools
 
@@ -177,12 +178,12 @@ def files_shown_by_call(tool: str, arguments: Mapping[str, Any]) -> list[str]:
 def recalls_asked_by_call(tool: str, arguments: Mapping[str, Any]) -> list[tuple[str, str]] | None:
     """Return the stored content that a call asks for, by the name it uses, and its lines (`A:B`).
 
-    None where it does not ask us; the tools are those of our MCP server, under whatever name.
+    None where it does not ask us.
     """
     if tool == "Bash":
         text = str(arguments.get("command") or "")
         return _recalls_in_command(text) or None if "brimline" in text else None
-    if not tool.startswith(clienttools.MCP_PREFIX) or "brimline" not in tool.lower():
+    if not owntools.is_ours(tool):
         return None
     key, lines = arguments.get("key"), arguments.get("lines")
     return [(key, lines if isinstance(lines, str) else "")] if key and isinstance(key, str) else []

@@ -22,7 +22,7 @@ from brimline.carry.ledger import (
     is_paste,
     put_last_and_drop_oldest,
 )
-from brimline.fast import paths
+from brimline.fast import owntools, paths
 from brimline.foreign import flatten
 from brimline.masking import mask
 from brimline.transcript import clienttools, read, row, words
@@ -330,7 +330,7 @@ _BY_TOOL: dict[str, Callable[[Ledger, _Answer], None]] = {
     **dict.fromkeys(clienttools.EDITING, _note_changed_file),
     **dict.fromkeys(clienttools.DELEGATING, _count_subagent),
     "ExitPlanMode": _note_plan_file,
-    "mcp__brimline__note": _note_decision_from_note_tool,
+    **dict.fromkeys(owntools.names("note"), _note_decision_from_note_tool),
     "TaskCreate": _note_created_task,
     "TaskUpdate": _note_updated_task,
     "TaskList": _note_listed_tasks,

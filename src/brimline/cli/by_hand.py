@@ -51,3 +51,18 @@ def mod(name: str) -> None:
     from brimline.mod.request import main
 
     main(name)
+
+
+@click.command(context_settings=output.HELP)
+def mcp() -> None:
+    """Serve `recall`, `remember`, `note` and others on standard input and output.
+
+    Claude Code starts it by itself once it is registered; it ends with its client.
+
+    \b
+    Example:
+      claude mcp add --scope user brimline -- brimline mcp
+    """
+    from brimline.mcp import server
+
+    server.serve()

@@ -9,6 +9,8 @@ from typing import Any, NoReturn
 
 _INTERRUPTED = 130
 _READER_GONE = 141
+# How the MCP server is started, with the folders behind it.
+REGISTERED = ["mcp", "--data"]
 
 
 def main() -> None:
@@ -21,6 +23,11 @@ def main() -> None:
     try:
         if is_usual:
             signal.signal(signal.SIGINT, _handle_sigint_by_exit)
+        if sys.argv[1:3] == REGISTERED:  # the client waits for it, and click takes as long again
+            from brimline.mcp import server
+
+            server.main(sys.argv[2:])
+            return
         from brimline.cli import surface
 
         if is_usual:

@@ -245,7 +245,7 @@ COMMANDS = {
     ),
     "dashboard": Entry(f"{_DASHBOARD}:dashboard", "Look at all sessions in the browser."),
     "report": Entry(f"{_DASHBOARD}:report", "Write a session's page into one file."),
-    "mcp": Entry("brimline.mcp.server:mcp", "Serve stored output to the model.", hidden=True),
+    "mcp": Entry("brimline.cli.by_hand:mcp", "Serve stored output to the model.", hidden=True),
     "hook": Entry("brimline.cli.by_hand:hook", "Answer one hook event.", hidden=True),
     "mod": Entry("brimline.cli.by_hand:mod", "Answer the mod.", hidden=True),
     "statusline": Entry("brimline.cli.by_hand:statusline", "Print the line.", hidden=True),
@@ -265,8 +265,7 @@ def program(context: click.Context) -> None:
 
     Every command but run takes --json, and its --help shows an example.
     """
-    if context.invoked_subcommand != "mcp":  # which is told
-        pinned.pin_or_refuse(str(context.invoked_subcommand))
+    pinned.pin_or_refuse(str(context.invoked_subcommand))
 
 
 def names_of_visible_commands() -> Iterator[str]:

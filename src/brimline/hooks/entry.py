@@ -67,7 +67,7 @@ def open_turn(name: str, raw: bytes, home_dir: str) -> Turn | None:
     if name not in table.EVENTS:
         return None
     event = wire.Event(name, raw)
-    if event.agent_id and not table.EVENTS[name].subagents and event.tool != table.RECALL:
+    if event.agent_id and not table.EVENTS[name].subagents and event.tool not in table.RECALL:
         return None
     return Turn(event, home_dir)
 

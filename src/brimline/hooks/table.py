@@ -1,12 +1,14 @@
 """Which rooms answer which event of the client, in which order.
 
-Fast path: imports nothing. A room is a folder with a `hook.py`, whose functions are named here; it
-is taken out by deleting that folder and its words below. Everything else is made from this table:
-the entry asks the rooms, the installer registers the events, `doctor` and the docs list them.
-Housekeeping and what rooms leave in the data folder are in `brimline.rooms`.
+Fast path: imports only `fast.owntools`. A room is a folder with a `hook.py`, whose functions
+are named here; it is taken out by deleting that folder and its words below. Everything else is made
+from this table: the entry asks the rooms, the installer registers the events, `doctor` and the docs
+list them. Housekeeping and what rooms leave in the data folder are in `brimline.rooms`.
 """
 
 from __future__ import annotations
+
+from brimline.fast import owntools
 
 
 class Answered:
@@ -43,7 +45,7 @@ class Answered:
 
 
 # The tool that is let pass where it is ours; its call is answered for in subagents too.
-RECALL = "mcp__brimline__recall"
+RECALL = owntools.names("recall")
 EVENTS = {
     "SessionStart": Answered(
         "session_start",
@@ -65,7 +67,7 @@ EVENTS = {
         {
             "guard": "Agent|Task|Skill",
             "bulk": "Write",
-            "recall": RECALL,
+            "recall": "|".join(RECALL),
             "scout": "Read|Glob|Grep|Bash",
         },
         "the ceiling; an overwrite of a file seen as a preview; lets our own recall pass; with the "

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 FAST_MODULES = tuple(
     f"brimline.{name}"
     for name in (
-        *("fast", "fast.io", "fast.json", "fast.paths", "fast.policy", "models"),
+        *("fast", "fast.io", "fast.json", "fast.owntools", "fast.paths", "fast.policy", "models"),
         *("transcript", "transcript.clienttools", "transcript.usage", "state", "state.session"),
         *("gauge", "gauge.window", "gauge.reading", "gauge.hook"),
         *("bulk", "bulk.marks", "bulk.hook", "carry", "carry.hook"),

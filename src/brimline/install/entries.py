@@ -187,7 +187,7 @@ def starts_brimline(text: str) -> bool:
 def is_our_rule(rule: Any) -> bool:
     """Whether a permission rule is one that earlier versions wrote: by a name anybody may have."""
     text = str(rule)
-    return text == table.RECALL or (text.startswith("Bash(") and text.endswith(_COMMAND_RULE))
+    return text in table.RECALL or (text.startswith("Bash(") and text.endswith(_COMMAND_RULE))
 
 
 def _hook_group_for_event(event: str, wiring: Wiring) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import { draw, pane, reply, show, tellTier } from "./pane.js"
 
 const LONGEST_THOUGHT = 4000 // characters; what a model says between calls is shorter
 const TOO_LITTLE = "too little to let go of" // as Python says it
-const MEASURED_BEFORE = ["Agent", "Task", "Skill", "mcp__brimline__context_status"] // judged by the ceiling, or tell it
+const MEASURED_BEFORE = ["Agent", "Task", "Skill", "mcp__brimline__context_status", "mcp__plugin_brimline_brimline__context_status"] // judged by the ceiling, or tell it
 const MOST_MESSAGES = 4096 // the client hands out no more in the form of a request
 
 let signed = null // the session that was last told of, and how brimline is set there

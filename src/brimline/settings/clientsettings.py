@@ -9,10 +9,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from brimline.fast import io, paths, policy
+from brimline.fast import io, owntools, paths, policy
 
 SERVER = "brimline"
-_RECALL = f"mcp__{SERVER}__recall"
+_RECALL = owntools.names("recall")
 # A project's settings come with the repository: what is larger or more says nothing.
 _MOST_BYTES = 2 << 20
 _MOST_MODELS = 100
@@ -187,13 +187,13 @@ def lets_recall_pass(settings: dict[str, Any]) -> bool:
     hooks = settings.get("hooks")
     groups = hooks.get("PreToolUse") if isinstance(hooks, dict) else None
     matchers = [group.get("matcher") for group in groups or () if isinstance(group, dict)]
-    return any(_RECALL in str(matcher).split("|") for matcher in matchers)
+    return any(name in str(matcher).split("|") for matcher in matchers for name in _RECALL)
 
 
 def is_rule_about_recall(rule: str) -> bool:
-    """Tell whether a permission rule holds for our tool, or for all of that server."""
-    server = f"mcp__{SERVER}"
-    return rule in (_RECALL, server, f"{server}__*")
+    """Tell whether a permission rule holds for our tool, or for all of our server."""
+    servers = owntools.SERVERS
+    return rule in (*_RECALL, *servers, *[f"{server}__*" for server in servers])
 
 
 def texts_listed_in_settings(project_dir: str, *keys: str) -> list[str]:
