@@ -24,7 +24,7 @@ TEXT = "one line of what the tool printed\n" * 300
 INSPECTION = (
     "session_id transcript size_bytes last_at turns requests compactions peak_tokens lines "
     "first_at models records occupancy_tokens disk_bytes context "
-    "resume_tokens_estimated resume_undoes_a_compaction lost_thinking largest_results "
+    "resume_tokens_estimated resume_undoes_a_compaction lost_thinking cleared largest_results "
     "faults notes"
 )
 
@@ -116,6 +116,7 @@ def test_an_inspection_has_its_keys_and_its_sums_are_right(
         "request": 1,
         "in_context": True,
         "moved_out": False,
+        "cut_by_client": False,
     }
     (again,) = context["repeated_reads"]
     assert again["reads"] == 2

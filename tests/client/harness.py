@@ -197,12 +197,13 @@ class Client:
         model: str = MODEL,
         args: Sequence[str] = (),
         columns: int = SCREEN_COLUMNS,
+        env: Mapping[str, str] | None = None,
     ) -> InteractiveClient:
         """Prepare a live session; enter it with `with`."""
         # By flag: accepted in a file, the client would write it into the user's settings.json.
         accept = [] if "--settings" in args else ["--settings", _ACCEPT_BYPASS]
         command = self._command(model, [*args, *accept])
-        return InteractiveClient(command, self.env(), self.project, columns)
+        return InteractiveClient(command, self.env(env), self.project, columns)
 
     def _seed_state(self) -> None:
         state = {

@@ -204,6 +204,34 @@ def test_unrecorded_growth_is_unexplained(session: SessionBuilder) -> None:
     assert fallen["unexplained"] < parts["unexplained"] - 5_000
 
 
+@pytest.mark.parametrize("by_service", [False, True])
+def test_results_that_were_cleared_do_not_count_any_more(
+    session: SessionBuilder, by_service: bool
+) -> None:
+    """By the client, which names them, or by the service, which takes the oldest."""
+    calls = []
+    for at in (10_000, 20_000):
+        calls.append(session.tool_call(at, "Read", file_path="/f"))
+        session.tool_result(calls[-1], "x" * 28_000)
+    session.reply(30_240)
+    tokens = composed(session).parts["tool_result"]
+    session.now += 7_200
+    if not by_service:
+        session.cut(calls[0])
+    session.prompt("on")
+    [reply] = session.reply(20_400)
+    if by_service:
+        edit = {"type": "clear_tool_uses_1", "cleared_tool_uses": 1, "cleared_input_tokens": 9_950}
+        told = {"context_management": {"applied_edits": [edit]}}
+        session.row("assistant", message=reply["message"] | told)
+
+    found = composed(session)
+
+    assert found.parts["tool_result"] == pytest.approx(tokens - 9_950, abs=200)
+    assert abs(found.parts["unexplained"]) < 300
+    assert found.turns[-1].parts["tool_result"] < -9_000
+
+
 def test_thoughts_go_first_when_a_new_prompt_shrinks_the_context(session: SessionBuilder) -> None:
     """Many models are not sent the thinking of earlier turns: a drop there is that."""
     session.prompt("go")

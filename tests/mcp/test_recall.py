@@ -480,3 +480,33 @@ def test_a_store_of_a_newer_version_is_not_read(home_dir: str) -> None:
     for arguments in ({"key": key}, {"query": "needle"}):
         with pytest.raises(StoreError, match="was written by a newer brimline: upgrade this"):
             ask(home_dir, OWN, **arguments)
+
+
+@pytest.mark.parametrize("how", ["summary", "cut", "sent", "forgotten", "other session"])
+def test_what_this_sessions_requests_have_no_more_is_found_in_its_own_file(
+    how: str, session: SessionBuilder, home_dir: str
+) -> None:
+    """It was never stored; what is still sent, forgotten or another session's is not taken in."""
+    session.path = f"{paths.project_transcripts_dir(session.cwd)}/{session.session_id}.jsonl"
+    call = session.tool_call(20_000, "Read", file_path="/src/teapot.py")
+    session.tool_result(call, "def pour(): return 418\n" * 40)
+    other = session.tool_call(21_000, command="make")
+    session.tool_result(other, "made\n" * 40)
+    if how == "cut":
+        session.cut(call)
+    elif how != "sent":
+        session.compact(22_000)
+    key = layout.PREFIX + put.sha256(b"def pour(): return 418\n" * 40)
+    if how == "forgotten":
+        layout.note_store_event(home_dir, "forget", key)
+    asking = "another" if how == "other session" else session.session_id
+    keep(home_dir, b"something else")
+
+    answer = ask(home_dir, OWN._replace(session=asking), query="pour teapot.py")
+
+    is_found = how in ("summary", "cut")
+    assert (layout.shorten_key(key) in answer) is is_found
+    assert len(os.listdir(f"{home_dir}/store")) > 0
+    if is_found:
+        assert '(Read "/src/teapot.py")' in answer
+        assert "418" in ask(home_dir, OWN._replace(session=asking), key=key)

@@ -156,6 +156,22 @@ def test_it_tells_where_thinking_was_lost_and_what_only_the_client_reads(
     assert "attachment" not in found.disk_bytes
 
 
+def test_it_tells_what_was_cleared_and_counts_it_as_not_sent(session: SessionBuilder) -> None:
+    """A result that the client cut is in the file, and in no request."""
+    call = session.tool_call(20_000, command="make")
+    session.tool_result(call, "x" * 9_000)
+    session.now += 7_200
+    session.cut(call, tokens=3_000)
+
+    document = session_documents.inspection_document(session.path, f"{session.path}-home")
+
+    what = "1 result, ~3,000 tokens, by the client, after a pause"
+    told = {"by": "client", "after_request": 1, "results": 1, "tokens": 3_000, "what": what}
+    assert document["cleared"] == [told]
+    [result] = document["largest_results"]
+    assert (result["in_context"], result["cut_by_client"]) == (False, True)
+
+
 def test_what_a_compaction_kept_is_estimated_as_the_session_has_counted(
     session: SessionBuilder,
 ) -> None:

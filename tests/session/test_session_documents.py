@@ -49,7 +49,9 @@ def test_an_inspection_has_every_figure_under_its_key(recorded: Recorded) -> Non
     assert disk["tool_result"]["reaches_the_model"] is True
     assert disk["envelope"]["reaches_the_model"] is False
     largest, least = found["largest_results"]
-    about = {"tool": "Bash", "source": "make", "in_context": True, "moved_out": False}
+    about = {"tool": "Bash", "source": "make", "in_context": True, "moved_out": False} | {
+        "cut_by_client": False
+    }
     assert largest == {"bytes": len(output("old").encode()), "request": 1} | about
     assert least == {"bytes": 5, "request": 14} | about
     context = found["context"]

@@ -33,6 +33,7 @@ CONTEXT: dict[str, Any] = {
     ],
     "repeated_reads": [],
 }
+NOT_CUT = {"cut_by_client": False}
 DOCUMENT: dict[str, Any] = {
     "session_id": "s1",
     "transcript": "/t/s1.jsonl",
@@ -48,6 +49,7 @@ DOCUMENT: dict[str, Any] = {
     "resume_tokens_estimated": 5_070,
     "resume_undoes_a_compaction": False,
     "lost_thinking": [],
+    "cleared": [],
     "records": {f"kind{n}": n for n in range(12)},
     "context": CONTEXT,
     "disk_bytes": [
@@ -93,6 +95,9 @@ def test_a_session_is_told_in_full() -> None:
     assert shown(disk_bytes=disk).count("  1%  unreadable\n") == 12
     lost = shown(lost_thinking=[{"after_request": 1_200, "what": "all of it"}])
     assert "after request 1,200: all of it" in lost
+    cleared = shown(cleared=[{"after_request": 36, "what": "22 results, by the client"}])
+    assert "cleared" in cleared
+    assert "after request 36: 22 results, by the client; `recall` finds them" in cleared
 
 
 @pytest.mark.parametrize(
@@ -153,11 +158,13 @@ def test_faults_are_told_by_kind_the_first_five_by_line() -> None:
         ({"in_context": True, "moved_out": True}, "in the context"),
         ({"in_context": False, "moved_out": True}, "moved out"),
         ({"in_context": False, "moved_out": False}, "compacted"),
+        ({"in_context": False, "moved_out": False, "cut_by_client": True}, "cut"),
     ],
 )
 def test_a_large_result_is_told_with_where_it_is(change: dict[str, Any], where: str) -> None:
     """And of which request; a tool that nobody knows is unknown."""
-    result = {"bytes": 2_000, "request": 1_234, "tool": None, "source": "make"} | change
+    result = {"bytes": 2_000, "request": 1_234, "tool": None, "source": "make"}
+    result |= {"cut_by_client": False} | change
 
     text = shown(largest_results=[result])
 
@@ -280,7 +287,11 @@ def test_figures_stand_to_the_right_and_words_to_the_left() -> None:
         "      request 7  2.0 kB  results  Bash  x",
         "  request 1,234    20 B  old      Grep  yy",
     ]
-    here = first | {"request": 1_234, "source": "make", "in_context": True, "moved_out": False}
+    here = (
+        first
+        | {"request": 1_234, "source": "make", "in_context": True, "moved_out": False}
+        | NOT_CUT
+    )
     gone = here | {"request": 5, "bytes": 20, "in_context": False, "moved_out": True}
     text = shown(largest_results=[here, gone | {"tool": "Grep"}]).split("\n")
     at = text.index("Largest results")
@@ -299,7 +310,7 @@ def test_figures_stand_to_the_right_and_words_to_the_left() -> None:
 def test_a_tool_is_named_by_24_characters(length: int, cut: bool) -> None:
     """Among what is large and what goes."""
     one = {"request": 7, "bytes": 2_000, "strategy": "old", "tool": "t" * length, "source": "x"}
-    large = one | {"in_context": True, "moved_out": False}
+    large = one | {"in_context": True, "moved_out": False} | NOT_CUT
     name = "t" * 23 + "…" if cut else "t" * 24
 
     for told in (session_text.results_to_purge_text([one]), shown(largest_results=[large])):

@@ -40,6 +40,9 @@ _OWN_INSTRUCTIONS_CHARACTERS = 10_000
 _OUTDATED = " What brimline said of context tiers before this compaction no longer holds."
 _INCOMPLETE = " The checkpoint could not be saved; this may be incomplete."
 _UNREAD = " It knows the last part of the session: {0:,.0f} MB before that were not read."
+_SEARCHABLE = (
+    "\nResults of {0:,} tool calls came before this: `recall` finds each by file, command or words."
+)
 _NOTES_CHARACTERS, _PINNED_CHARACTERS, _RULES_CHARACTERS = 1_500, 1_200, 800
 _STATE_CHARACTERS, _MESSAGES_CHARACTERS = 2_000, 6_000
 # Of one message, beside the ellipsis.
@@ -90,6 +93,8 @@ def card_text(
     opening = OPENING + (_OUTDATED if outdated else "") + (_INCOMPLETE if incomplete else "")
     if ledger.unread_bytes:
         opening += _UNREAD.format(max(1, ledger.unread_bytes / 1_000_000))
+    if ledger.results:
+        opening += _SEARCHABLE.format(ledger.results)
     notes = _section("Notes", _lines_that_fit(_open_note_lines(ledger), _NOTES_CHARACTERS))
     kept = _section("Pinned in the budget", _pinned_budget_lines(pinned))
     rules = _section("Rules that are always in force", _marked_rule_lines(marked_rules))

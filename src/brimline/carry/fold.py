@@ -181,6 +181,7 @@ def _fold_user_row(ledger: Ledger, fields: dict[str, Any], at: str | None) -> No
     for result in row.main_thread_results(fields):
         call = ledger.calls.pop(result.call_id, None)
         if call is not None:
+            ledger.results += 1
             _fold_tool_answer(ledger, _Answer(call[0], call[1], result, at))
 
 

@@ -37,6 +37,8 @@ class Ledger:
         self.adopted = ""
         """The session whose record was taken over into this one."""
         self.compactions = 0
+        self.results = 0
+        """Of tool calls, whether they are still sent or not."""
         self.messages: list[dict[str, Any]] = []
         """Of the user: `id`, `at`, `text`, `kind`, and of a paste its `size` in characters."""
         self.dropped_messages = 0

@@ -129,6 +129,8 @@ class Story:
     """By the client's own count."""
     lost_thinking: list[str] = field(default_factory=list)
     """Where thoughts were left out of all later requests, which, and by whom."""
+    cleared: list[str] = field(default_factory=list)
+    """What was cleared from all later requests, and by whom."""
     is_running: bool = False
     """Whether its client still has it, or wrote to it a moment ago."""
 
@@ -304,6 +306,9 @@ class _Reader:
         story.project, story.title = session.folder, session.title or story.title
         story.lost_thinking = [
             f"after request {number:,}: {lost}" for number, lost in session.lost_thinking
+        ]
+        story.cleared = [
+            f"after request {one.after_request:,}: {one.phrase}" for one in session.clearings
         ]
         story.composed, story.turns = self.context.close().composed, self.context.turns
         story.compactions = session.compactions

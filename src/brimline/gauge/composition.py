@@ -12,11 +12,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from brimline import models
+from brimline.transcript.clearings import CLIENT
 from brimline.transcript.pieces import REPLY_KINDS, Piece
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from brimline.transcript.clearings import Clearing
     from brimline.transcript.pieces import Entry
     from brimline.transcript.typed import Request, Row
 
@@ -220,6 +222,8 @@ class _Carried:
     turn: Turn
     pieces: list[tuple[Piece, Turn, int]]
     """What it was the first to carry, each with the turn that added it and its row's place."""
+    cleared: list[Clearing]
+    """What it has no more."""
 
 
 class Ledger:
@@ -229,6 +233,7 @@ class Ledger:
         self.watch = watch
         self.turns = [Turn(0, "")]
         self.waiting: list[tuple[Piece, Turn, int]] = []
+        self.cleared: list[Clearing] = []  # before the next request
         self.last: _Carried | None = None
         self.before: _Carried | None = None
         self.shares: list[Share] = []
@@ -246,6 +251,10 @@ class Ledger:
             self._open_turn(entry.prompt)
         if row.request and not (self.last and row.request is self.last.request):
             self._note_request(row.request)
+        if row.clearing:
+            # The service tells of the request that is answered, the client of the next one.
+            holder = self.last if self.last and row.clearing.by != CLIENT else self
+            holder.cleared.append(row.clearing)
         self.add_pieces(entry.pieces, row.offset)
 
     def add_pieces(self, pieces: Iterable[Piece], offset: int) -> None:
@@ -278,7 +287,7 @@ class Ledger:
         """Start over; the turn under way goes on in a second entry."""
         self._share_out_tokens_of_request()
         self.last = self.before = None
-        self.waiting, self.shares, self.parts = [], [], Counter()
+        self.waiting, self.cleared, self.shares, self.parts = [], [], [], Counter()
         last = self.turns[-1]
         for turn in self.turns:
             turn.in_context = not turn.requests
@@ -296,8 +305,8 @@ class Ledger:
     def _note_request(self, request: Request) -> None:
         self._share_out_tokens_of_request()
         self.before = self.last
-        self.last = _Carried(request, self.turns[-1], self.waiting)
-        self.waiting = []
+        self.last = _Carried(request, self.turns[-1], self.waiting, self.cleared)
+        self.waiting, self.cleared = [], []
         self.last.turn.requests += 1
 
     def _share_out_tokens_of_request(self) -> None:
@@ -307,11 +316,12 @@ class Ledger:
             return
         pieces = [piece for piece, _, _ in last.pieces]
         occupancy, model = last.request.tokens, last.request.model
+        cleared_tokens = sum(self._take_out_cleared(one, last.turn) for one in last.cleared)
         if before is None:
             growth, rest = occupancy, FLOOR
             shares = first_request_estimates(occupancy, pieces, model)
         else:
-            growth, rest = occupancy - before.request.tokens, UNEXPLAINED
+            growth, rest = occupancy - before.request.tokens + cleared_tokens, UNEXPLAINED
             output = before.request.spent.output_tokens if before.request.is_final else None
             shares = growth_shares(growth, pieces, model, output)
             self.measured_tokens += sum(shares)
@@ -330,6 +340,19 @@ class Ledger:
         self._add_to_part(last.turn, rest, left)
         if self.watch:
             self.watch(last.request, carried, self.parts)
+
+    def _take_out_cleared(self, clearing: Clearing, turn: Turn) -> int:
+        """Take results out that are sent no more; those of the service are the oldest ones."""
+        named, left = set(clearing.call_ids), 0 if clearing.call_ids else clearing.tokens
+        kept = round(models.tokens_of_result(len(clearing.stand_in)))
+        freed = 0
+        for at, share in enumerate(self.shares):
+            if share.kind == "tool_result" and (left > 0 or share.piece.call_id in named):
+                gone = max(0, share.tokens - kept) if named else min(share.tokens, left)
+                self.shares[at] = share._replace(tokens=share.tokens - gone)
+                freed, left = freed + gone, left - gone
+        self._add_to_part(turn, "tool_result", -freed)
+        return freed
 
     def _take_shortfall_from_thinking(self, turn: Turn, shortfall: int) -> int:
         """Take a shortfall out of earlier thoughts: a new prompt makes many models drop them."""

@@ -6,6 +6,7 @@ an answer of up to 50,000 characters, and puts a longer one into a file; so cont
 
 from __future__ import annotations
 
+import contextlib
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -204,6 +205,8 @@ def _search_outputs_as_text(home_dir: str, within: Project | None, asked: Asked,
         return span._replace(last=min(span.last, span.first + _MOST_HITS - 1))
 
     until = time.monotonic() + BUDGET_S
+    if within and within.session:
+        _take_in_originals_of_session(home_dir, within.session, asked.query)
     result = stored.find_outputs(home_dir, asked.query, within, choose_hits_to_show, until=until)
     words = repr(cut_middle(asked.query, _TOLD_CHARACTERS))
     if not result.states and not result.pending:
@@ -222,6 +225,18 @@ def _search_outputs_as_text(home_dir: str, within: Project | None, asked: Asked,
     shown = f"hits {result.span.first:,}-{last:,} of {total:,} {how} {words}"
     shown += rest if last < total else ""
     return "\n".join([f"[brimline recall: {shown}]", *blocks, *_lines_on_what_not_searched(result)])
+
+
+def _take_in_originals_of_session(home_dir: str, session_id: str, query: str) -> None:
+    """Let the search find what this session's requests have no more, and nobody stored."""
+    parts = [stored.folded_text(term) for term in stored.parse_terms(query)]
+
+    def count_fitting(text: str) -> int:
+        folded = stored.folded_text(text)
+        return sum(part in folded for part in parts)
+
+    with contextlib.suppress(OSError):  # what is stored is found all the same
+        originals.store_unsent_results_fitting(home_dir, session_id, count_fitting)
 
 
 def _rows_that_fit(rows: Iterable[str], room: int = ROOM) -> list[str]:

@@ -5,6 +5,7 @@
 // needs follows from the gate: up to where nothing is to be done, as the program itself said when it was last asked.
 
 import { LIMIT_MS, doubt, here, report, setup, within } from "./ask.js"
+import { withKeys } from "./cleared.js"
 import { answered, tellTier } from "./pane.js"
 
 const EVENTS = ["PostToolUse", "PostToolUseFailure"]
@@ -44,7 +45,8 @@ export function answerCalls(on) {
   on("classic.PostToolUse", async ($, e, next) => {
     if (e.agent_id !== undefined) return next(e)
     if (!isOurs) await measure($) // first, for a hook that the client itself starts
-    const [below] = await Promise.all([next(e), lookAtFill($)])
+    const [answer] = await Promise.all([next(e), lookAtFill($)])
+    const below = await withKeys($, answer)
     return isOurs ? answerCall($, below, () => judge($, e, below)) : below
   })
   on("classic.PostToolUseFailure", async ($, e, next) => {

@@ -10,6 +10,7 @@
 
 import { LIMIT_MS, doubt, here, report, run, setup, within } from "./ask.js"
 import { answerCalls, askAgain, isOwn, measure } from "./calls.js"
+import { answerCuts } from "./cleared.js"
 import { draw, pane, reply, show, tellTier } from "./pane.js"
 
 const LONGEST_THOUGHT = 4000 // characters; what a model says between calls is shorter
@@ -24,6 +25,7 @@ let pause = null // the timer that runs while nothing is asked
 
 export const register = on => {
   answerCalls(on)
+  answerCuts(on)
   draw(on)
   on("session.start", async ($, e, next) => {
     here.isInteractive = e.isInteractive

@@ -12,6 +12,8 @@ sends one JSON object on standard input and reads one from standard output:
     alive    sends session, cwd, client; reads inside (how it is set), folder, and cold (from how
              many tokens on, and after how many seconds, to ask for `pause`; null for never).
     pause    sends session, cwd; reads text (the cache has expired) or wait_s (when to ask again).
+    cleared  sends session, cwd; reads text (for the model) and person, both about what the client
+             dropped; nothing where that was told before.
     command  sends session, cwd, name, arguments; reads text.
     pane     sends session, cwd, columns, rows; reads rows, each a list of texts with a style, and
              is_behind: whether the session's file does not have its last compaction yet.
@@ -39,7 +41,13 @@ _LONGEST_BEHIND_S = 30
 _MOST_BYTES = 5 << 20
 _STDIN_LIMIT_BYTES = 256 << 20
 # The modules whose `respond` answers; the others are answered here.
-ANSWERED_BY = {"alive": "alive", "command": "typed_command", "pane": "pane", "pause": "cold_cache"}
+ANSWERED_BY = {
+    "alive": "alive",
+    "cleared": "cleared",
+    "command": "typed_command",
+    "pane": "pane",
+    "pause": "cold_cache",
+}
 
 
 def main(name: str) -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from brimline.transcript.calls import Call
+    from brimline.transcript.clearings import Clearing
     from brimline.transcript.compactions import Recorded
     from brimline.transcript.read import Line, Progress, Record
 
@@ -62,6 +63,7 @@ class Inspection:
     largest: list[Call] = field(default_factory=list)  # by the sizes of their results
     # After how many requests thoughts were left out of all later ones, which, and by whom.
     lost_thinking: list[tuple[int, str]] = field(default_factory=list)
+    clearings: list[Clearing] = field(default_factory=list)
     findings: Findings = field(default_factory=Findings)
     is_undone: bool = False  # whether a resume undoes the last compaction
 
@@ -116,6 +118,7 @@ class _Inspector:
         is_undone = session.links.would_resume_undo_compaction
         found.is_undone = is_undone and found.size_bytes < LOADED_WHOLE_BYTES
         found.compactions, found.lost_thinking = session.compactions, session.lost_thinking
+        found.clearings = session.clearings
         found.occupancies = [request.tokens for request in session.requests]
         found.models.update(request.model or "unknown" for request in session.requests)
         found.turns, found.context = self.context.turns, self.context.close()

@@ -78,6 +78,10 @@ def inspection_document(path: str, home_dir: str, progress: Progress = None) -> 
         "lost_thinking": [
             {"after_request": request, "what": what} for request, what in report.lost_thinking
         ],
+        "cleared": [
+            output.pick_attrs(one, "by after_request results tokens") | {"what": one.phrase}
+            for one in report.clearings
+        ],
         "largest_results": [
             _result_document(call, len(report.compactions)) for call in report.largest
         ],
@@ -87,13 +91,14 @@ def inspection_document(path: str, home_dir: str, progress: Progress = None) -> 
 
 def _result_document(call: Call, segment: int) -> dict[str, Any]:
     """One result, and where it is so many compactions on."""
-    is_there = call.segment == segment
+    is_there, is_cut = call.segment == segment, call.cut_by_client
     return {
         "bytes": call.size_bytes,
         "tool": call.tool or None,
         "source": call.subject[:_SOURCE_CHARACTERS] or None,
         "request": call.request,
-        "in_context": is_there and not call.moved_out,
+        "in_context": is_there and not call.moved_out and not is_cut,
+        "cut_by_client": is_there and is_cut,
         "moved_out": is_there and call.moved_out,
     }
 

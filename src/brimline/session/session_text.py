@@ -61,6 +61,9 @@ def _overview_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
     for lost in document["lost_thinking"]:
         text = f"after request {lost['after_request']:,}: {output.one_line(lost['what'], _ROOM)}"
         rows.append(("thinking lost", text))
+    for one in document["cleared"]:
+        text = f"after request {one['after_request']:,}: {one['what']}; `recall` finds them"
+        rows.append(("cleared", text))
     kinds = [f"{output.one_line(kind)} {count:,}" for kind, count in document["records"].items()]
     more = ["…"] if len(kinds) > _SHOWN_KINDS else []
     return [*rows, ("records", ", ".join([*kinds[:_SHOWN_KINDS], *more]))]
@@ -126,7 +129,9 @@ def _largest_result_lines(document: dict[str, Any]) -> list[str]:
 
 
 def _where_result_is_now(result: dict[str, Any]) -> str:
-    """Where a result is now: a compaction may have kept it, left a line of it, or neither."""
+    """Where a result is now: the client may have cut it, a compaction kept it, or a line of it."""
+    if result["cut_by_client"]:
+        return "cut"
     if result["in_context"]:
         return "in the context"
     return "moved out" if result["moved_out"] else "compacted"

@@ -29,6 +29,8 @@ SPOOL = "spool.jsonl"
 _SPOOLS = {"Gateway": "spool.gateway.jsonl"}
 # A compaction without a model, which the client announces to no hook.
 MOVED_OUT = "MovedOut"
+# Results that the client dropped by itself.
+CLEARED = "Cleared"
 _OLDEST_MOVE_S = 600
 GATEWAY_SAVED = "gateway-saved"
 _FIRST_LINE_BYTES = 64 << 10

@@ -1,0 +1,102 @@
+"""Results that the client drops after a pause: named in the same request, kept, had back."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from brimline.bulk import layout, put
+
+from .harness import read_rows
+from .stub_api import bash, filled, text, tool
+from .test_mcp import RECALL, Registered
+
+if TYPE_CHECKING:
+    from .brimline_home import Installed
+    from .harness import Client, PrintResult
+    from .stub_api import Request, StubApi
+
+MODEL = "claude-opus-5-5"
+# What makes the client drop results after more than 65 minutes; and what makes it tell the model.
+CLEARING = {"tengu_jiggly_blossom": "on", "tengu_wise_pearl": {"write_records": True}}
+NOTE = {"tengu_humble_tide": True}
+ENV = {"CLAUDE_CODE_GB_DISK_CACHE_WHEN_TELEMETRY_OFF": "1"}
+PAUSE = timedelta(hours=2)
+CALLS, DROPPED = 36, 22
+STAND_IN = "[Old tool result content cleared]"
+TOLD = f"[brimline] The client dropped {DROPPED} results (~"
+
+
+def work_then_pause(client: Client, stub: StubApi, *, has_note: bool) -> PrintResult:
+    """A session with many results that nobody has touched for two hours."""
+    calls = [bash(f"seq {n}000 {n}900", filled(20_000 + 1_500 * n)) for n in range(CALLS)]
+    stub.script(*calls, text("DONE", filled(80_000)))
+    run = client.run_print("Count.", model=MODEL, env=ENV)
+    assert run.transcript is not None
+    rows = read_rows(run.transcript)
+    for row in rows:
+        if "timestamp" in row:
+            earlier = datetime.fromisoformat(row["timestamp"]) - PAUSE
+            row["timestamp"] = earlier.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    run.transcript.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    path = client.config / ".claude.json"
+    flags = {"cachedGrowthBookFeatures": CLEARING | (NOTE if has_note else {})}
+    path.write_text(json.dumps(json.loads(path.read_bytes()) | flags), encoding="utf-8")
+    return run
+
+
+def check_dropped(request: Request) -> None:
+    """The oldest results are not sent."""
+    assert request.results()[:CALLS].count(STAND_IN) == DROPPED
+
+
+@pytest.mark.parametrize("has_note", [True, False])
+def test_the_model_gets_the_keys_with_the_clients_note_or_with_the_next_call(
+    has_note: bool, client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """Once; a key and words give results back; resumed without the mod, or forked, it stands."""
+    run = work_then_pause(client, stub, has_note=has_note)
+    originals = run.main[-1].results()
+    key = layout.shorten_key(layout.PREFIX + put.sha256(originals[0].encode()))
+    found = [tool(RECALL, {"key": key}), tool(RECALL, {"query": '"seq 3000"'})]
+    stub.script(bash("true"), *found, text("END"))
+    resume = ["--resume", run.session_id]
+    mcp = ["--mcp-config", str(Registered(client).config)]
+
+    again = client.run_print("Go on.", model=MODEL, env=ENV, args=[*resume, *mcp])
+
+    told = [request.seen_text().count(TOLD) for request in again.main]
+    assert told == [int(has_note), 1, 1, 1]
+    check_dropped(again.main[0])
+    assert key in again.main[1].seen_text()
+    by_key, by_words = again.main[-1].results()[-2:]
+    assert by_key.endswith(originals[0])
+    assert '(Bash "seq 3000 3900")' in by_words
+    document = json.loads(installed.command("session", "inspect", run.session_id, "--json").stdout)
+    assert [(one["by"], one["results"]) for one in document["cleared"]] == [("client", DROPPED)]
+    cleared = [row for row in installed.spool(run.session_id) if row["event"] == "Cleared"]
+    assert [row["results"] for row in cleared] == [DROPPED]
+    assert installed.errors() == ""
+
+    stub.script(text("ON"), text("FORKED"))
+    installed.install("--no-mod")
+    for fork in ([], ["--fork-session"]):
+        later = client.run_print("On.", model=MODEL, env=ENV, args=[*resume, *fork]).main[-1]
+        check_dropped(later)
+        assert later.seen_text().count(TOLD) == 1
+
+
+def test_the_person_reads_one_line(client: Client, stub: StubApi, installed: Installed) -> None:
+    """Until the next prompt; where a later one clears nothing, nothing is said."""
+    run = work_then_pause(client, stub, has_note=True)
+    stub.script(text("ON", filled(60_000)), text("END", filled(60_100)))
+
+    with client.interactive(model=MODEL, args=["--resume", run.session_id], env=ENV) as screen:
+        screen.say("Go on.", "ON", f"brimline: the client dropped {DROPPED} results (~27k tokens)")
+        assert "nothing is lost: /brim-recall" in screen.text
+        screen.say("And on.", "END")
+        assert "the client dropped" not in screen.text
+    assert installed.errors() == ""
