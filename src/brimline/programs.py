@@ -51,7 +51,7 @@ def make_environment(*kept: str) -> dict[str, str]:
 
 def branch_commit_and_changed_files(project_dir: str) -> dict[str, Any]:
     """Branch, head and changed files; empty without git or outside a repository."""
-    if not _is_in_repository(project_dir):
+    if not is_in_repository(project_dir):
         return {}
     head = run_git(project_dir, ("symbolic-ref", "--short", "-q", "HEAD"))
     commit = run_git(project_dir, ("rev-parse", "--short=12", "-q", "--verify", "HEAD"))
@@ -86,7 +86,7 @@ def _options_switching_filters_off(project_dir: str) -> tuple[str, ...] | None:
     )
 
 
-def _is_in_repository(folder: str) -> bool:
+def is_in_repository(folder: str) -> bool:
     """Tell whether a folder or one above it holds a `.git`."""
     places = (Path(folder), *Path(folder).parents)
     return any(os.path.exists(place / ".git") for place in places)

@@ -218,7 +218,7 @@ def test_shared_content_keeps_what_it_is_and_loses_who_asked(home_dir: str) -> N
 def test_forgetting_sessions_counts_the_outputs_that_go(home_dir: str) -> None:
     """A dry run changes nothing, and without a store there is nothing."""
     asked = Asked(("s1", "s2"))
-    assert traces.forget(home_dir, asked, dry_run=False) == {"outputs": 0}
+    assert traces.forget(home_dir, asked, dry_run=False) == {}
     keys = [stored(home_dir, text(n), session=f"s{n % 3}") for n in range(4)]
 
     assert sorted(traces.sessions(home_dir)) == [(f"s{n}", "", 0.0) for n in range(3)]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from brimline.slash import slashcommands
+from brimline.hooks import slashcommands
 
 from .own_environment import OwnEnvironment
 from .stub_api import bash, filled, text

@@ -17,9 +17,9 @@ from tests.recall.worlds import talked
 
 from brimline.hooks import entry as hook_entry
 from brimline.hooks import table
+from brimline.hooks.slashcommands import COMMANDS
 from brimline.install import parts, settingsfile
 from brimline.recall import deep, hits
-from brimline.slash.slashcommands import COMMANDS
 
 from . import fake_claude
 from .conftest import ORIGINAL, Home, check_golden

@@ -10,9 +10,9 @@ import pytest
 
 from brimline import __version__
 from brimline.errors import InstallError
+from brimline.hooks import slashcommands
 from brimline.install import modfolder
 from brimline.install.entries import Wiring
-from brimline.slash import slashcommands
 
 if TYPE_CHECKING:
     from .conftest import Home

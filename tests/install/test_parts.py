@@ -13,9 +13,9 @@ import pytest
 
 from brimline.errors import InstallError
 from brimline.fast import paths
+from brimline.hooks import slashcommands
 from brimline.install import client, command, entries, parts, pythons, records, settingsfile
 from brimline.install.records import Change, Record
-from brimline.slash import slashcommands
 
 from . import fake_claude
 from .conftest import Home

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.guard.dialogue import set_by_user
 
 from brimline.fast import clock
 from brimline.mod import request
@@ -67,7 +68,7 @@ def test_it_is_asked_again_a_second_after_the_cache_expired(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """It lives for five minutes; nobody is asked where the notice is not wanted."""
-    talk.use(cost__cold_cache=str(is_wanted).lower())
+    set_by_user(talk.home_dir, "/", "cost.cold_cache", str(is_wanted).lower())
     talk.session.model = "claude-opus-5-5"
     talk.session.reply(212_000, output_tokens=0)
     moment = talk.session.now + seconds

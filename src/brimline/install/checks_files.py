@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from brimline.bulk import contents, layout
+from brimline.bulk import contents, layout, marks
 from brimline.errors import StoreError, reason
 from brimline.fast import io, json, paths
 from brimline.install import datafolder, entries
@@ -129,6 +129,8 @@ def _judge_text(pattern: str) -> Callable[[str], str]:
 # By the file's place in the data folder. The installer's own files are compared with what it would
 # write now, and the settings are read, by checks of their own.
 _JUDGES: dict[str, Callable[[str], str]] = {
+    # A path in each line, where others have an object.
+    f"sessions/[^/]+/{marks.EDITED}": _judge_text(r'("[ -~]*"\n)*'),
     r".*\.jsonl(\.old)?": _judge_lines,
     r"store/blobs/.*": _judge_blob,
     r".*(\.json|\.pin)|backups/settings.*": _judge_document,

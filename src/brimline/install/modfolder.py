@@ -14,11 +14,11 @@ from typing import Any
 from brimline import __version__
 from brimline.errors import InstallError
 from brimline.fast import io
+from brimline.hooks import slashcommands
 from brimline.install import client, entries
 from brimline.install.parts import Plan
 from brimline.install.records import Change, read_if_plain_file
 from brimline.settings import clientsettings
-from brimline.slash import slashcommands
 
 EFFECT = (
     "mod     compactions without a model request: old results become lines with a key;",

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from brimline.errors import InstallError
 from brimline.fast import io, paths
+from brimline.hooks import slashcommands
 from brimline.install import client, entries, pythons, records, settingsfile, wiring
 from brimline.install.records import Change, Record
 from brimline.launch import LAUNCHER, is_launcher
 from brimline.settings import clientsettings, config
-from brimline.slash import slashcommands
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

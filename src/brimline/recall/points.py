@@ -7,6 +7,7 @@ words are those of the local search, as SQLite's tokenizer has them.
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import uuid
 import zlib
@@ -84,7 +85,10 @@ def project_label(folder: str, last_label: str = "") -> str:
     match = _REMOTE.fullmatch((remote or "").strip()[:_REMOTE_CHARACTERS])
     if match:
         return mask(f"{match['host'] or match['name']}/{match['path']}".lower())
-    return (last_label if remote is None else "") or folder.rstrip("/").rpartition("/")[2]
+    is_known = remote is not None or (
+        os.path.isdir(folder) and not programs.is_in_repository(folder)
+    )
+    return ("" if is_known else last_label) or folder.rstrip("/").rpartition("/")[2]
 
 
 def point_id(home: str, project: str, session: str, ref: str, text: str) -> str:

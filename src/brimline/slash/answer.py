@@ -16,14 +16,14 @@ from brimline import output
 from brimline.bulk import contents, layout, pinning, pins
 from brimline.errors import BrimlineError
 from brimline.fast.decision import Decision
-from brimline.slash.slashcommands import ANSWERED
+from brimline.hooks.slashcommands import ANSWERED
 from brimline.transcript import find
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from brimline.hooks.slashcommands import SlashCommand
     from brimline.hooks.turn import Turn
-    from brimline.slash.slashcommands import SlashCommand
 
     Watch = Callable[[int], None]
 

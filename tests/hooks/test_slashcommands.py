@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from brimline.slash import slashcommands
+from brimline.hooks import slashcommands
 
 
 def made() -> dict[str, bytes]:
