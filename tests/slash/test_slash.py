@@ -15,9 +15,9 @@ import pytest
 import brimline
 from brimline.bulk import layout, pins, put
 from brimline.fast import io, paths
-from brimline.hooks import entry, statusline
+from brimline.hooks import entry, slashcommands, statusline
 from brimline.recall import hits
-from brimline.slash import answer, slashcommands
+from brimline.slash import answer
 from brimline.testing import SessionBuilder, statusline_event
 
 GOLDEN = Path(__file__).parent / "golden"
