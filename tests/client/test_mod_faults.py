@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from .brimline_home import Installed
     from .harness import Client, PrintResult
-    from .stub_api import StubApi
+    from .stub_api import StubApi, Turn
 
 PROMPT = "Count the values of every part."
 # As many messages as the client shows a mod in the form of a request.
@@ -47,10 +47,10 @@ def check_own_summary(run: PrintResult, calls: list[str]) -> None:
     assert run.result["result"] == "END"
 
 
-def fill_twice(client: Client, stub: StubApi) -> list[str]:
+def fill_twice(client: Client, stub: StubApi, *before: Turn) -> list[str]:
     """Script a session with one round more than the client needs for a summary of its own."""
     client.write_settings(WINDOW)
-    turns = [read_all(write_files(client)), bash("echo last", FULL)]
+    turns = [*before, read_all(write_files(client)), bash("echo last", FULL)]
     stub.script(*turns, text("END"))
     return calls_of(*turns)
 
@@ -119,9 +119,10 @@ def test_another_ones_precompact_hook_runs(
 
 
 def test_a_setting_switches_it_off(client: Client, stub: StubApi, installed: Installed) -> None:
-    """The mod stays loaded and leaves every compaction to the client."""
+    """The mod stays loaded and leaves every compaction to the client, wherever that has gone."""
     installed.command("config", "set", "compaction.inside", "off")
-    calls = fill_twice(client, stub)
+    (client.project / "sub").mkdir()
+    calls = fill_twice(client, stub, bash("cd sub"))
 
     check_own_summary(client.run_print(PROMPT), calls)
 

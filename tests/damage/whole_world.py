@@ -38,7 +38,7 @@ OLDER = "7c1e90aa-0b52-4c1d-9e35-d2a6c0f3b411"
 _GONE = "2b7de611-31f0-4b0e-8f4e-0d2a5b7c9e10"
 _ONE_AFTER_THE_OTHER = """
 config set store.max_mb 400
-config set reminder.file CLAUDE.md
+config set reminder.file ~/importer/CLAUDE.md
 carry add --session 1f0c2d3e --decision "Feeds stay in one process: staging has one core."
 budget add --session 1f0c2d3e --in active_task --text "Find the rows that are dropped." --pinned
 memory add pool --type project --description "Where connections come from" "From one pool."

@@ -40,7 +40,9 @@ def test_what_was_written_down_takes_the_place_of_the_environment(client: str, l
         "print(*paths.folders_to_pin(),paths.normalised_path('~/x','/'),sep='|',flush=True);"
         "os.execv('/usr/bin/env',['env'])"
     )
-    planted = dict.fromkeys(("BRIMLINE_HOME", "CLAUDE_CONFIG_DIR", "HOME"), "/planted")
+    planted = dict.fromkeys(
+        ("BRIMLINE_HOME", "CLAUDE_CONFIG_DIR", "HOME", "SQLITE_TMPDIR"), "/planted"
+    )
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", code], env=planted, capture_output=True, check=True
     )

@@ -8,7 +8,8 @@ import os
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.hooks.processes import environment
@@ -16,12 +17,9 @@ from tests.hooks.processes import environment
 from brimline.fast.decision import NOTE_BUDGET_CHARACTERS, Decision, merge_decisions
 from brimline.guard import prompts
 from brimline.state.session import SessionState
-from brimline.testing import event, statusline_event
+from brimline.testing import SessionBuilder, event, statusline_event
 
 from .dialogue import SILENT, Talk
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 RULES = "Match effort to request complexity. No preambles."
 NOW = 1_800_000_000.0
@@ -93,6 +91,22 @@ def test_a_reminder_is_cut_where_it_is_longer_than_eight_thousand_characters(
         rules.write_text("x" * size)
         note = talk.at_start().note
         assert (len(note), note.endswith(f"xx{end}")) == (8_000, True)
+
+
+def test_a_repository_puts_no_other_file_in_its_place(
+    talk: Talk, session: SessionBuilder, world: Path
+) -> None:
+    """By a link, where the reminder lies in the project."""
+    (world / "id_key").write_text("a private key")
+    reminder = Path(session.cwd, "reminder.md")
+    reminder.symlink_to(world / "id_key")
+    talk.use(reminder__file=reminder)
+    assert "private" not in talk.at_start().note + talk.at_prompt().note
+
+    reminder.unlink()
+    reminder.symlink_to("other.md")
+    Path(session.cwd, "other.md").write_text(RULES)
+    assert RULES in talk.at_prompt().note
 
 
 @pytest.mark.row("S2-41", "S2-42", "S2-51")

@@ -76,7 +76,7 @@ refused: dict[str, list[Any]] = {
     "statusline.format": ["foo", ["tier", "foo"], 5],
     "store.max_mb": [0, -1, 0.5, "x"],
     "carry.enabled": [2, "maybe", []],
-    "reminder.file": ["", "a\0b", 5],
+    "reminder.file": ["", "/a\0b", 5, "notes.md", "../notes.md", "~dev/x"],
     "reminder.every": [1.5, -1],
 }
 
@@ -140,7 +140,7 @@ def test_the_defaults_are_those_that_the_documentation_tells() -> None:
         ("offload.never", 1, "takes a list of texts"),
         ("statusline.format", "x", "takes a list of texts out of forecast, tier, used, model, "),
         ("carry.enabled", 1, "takes true or false"),
-        ("reminder.file", "", "takes a path"),
+        ("reminder.file", "", "takes a path that begins with / or ~/"),
         ("memory.url", "https://host/c", "takes an address such as qdrant+https://host/collection"),
         ("guard.tiers", [], "takes one to nine different numbers, such as [30, 15, 7, 3]"),
     ],

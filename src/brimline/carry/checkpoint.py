@@ -176,7 +176,7 @@ def _store_critical_files(
 
 def _store_file(home_dir: str, session: str, project_dir: str, path: str) -> dict[str, Any]:
     try:
-        if _is_link_out_of_project(path, project_dir):
+        if paths.is_link_out_of_folder(path, project_dir):
             return {"path": path, "key": None, "problem": "a link that leads out of the project"}
         data = io.read_file(path, _LARGEST_FILE_BYTES + 1)
     except OSError as error:
@@ -185,12 +185,6 @@ def _store_file(home_dir: str, session: str, project_dir: str, path: str) -> dic
         return {"path": path, "key": None, "problem": "larger than 8 MB"}
     key = put.put(home_dir, data, {"tool": "checkpoint", "source": path, "session": session})
     return {"path": path, "key": key, "bytes": len(data)}
-
-
-def _is_link_out_of_project(path: str, project_dir: str) -> bool:
-    """Tell whether a path in the project is, by a link, one outside of it."""
-    inside = os.path.normpath(path).startswith(os.path.normpath(project_dir) + os.sep)
-    return inside and not os.path.realpath(path).startswith(os.path.realpath(project_dir) + os.sep)
 
 
 def _why_not_as_written(home_dir: str, folder: str, texts: dict[str, str], kept: list[Any]) -> str:

@@ -42,6 +42,7 @@ def pin(data: str, client: str | None = None, home: str = "") -> None:
         io.set_env(_CLIENT, client)
     if home:
         io.set_env("HOME", home)
+    io.set_env("SQLITE_TMPDIR", "")  # where SQLite would put parts of what is searched
 
 
 def folders_to_pin() -> tuple[str, str, str]:
@@ -128,6 +129,13 @@ def resolve_links(path: str, cwd: str) -> str:
             found = "" if target.startswith("/") else found
             pending += target.split("/")[::-1]
     return found or "/"
+
+
+def is_link_out_of_folder(path: str, folder: str) -> bool:
+    """Tell whether a path in a folder is, by a link, one outside of it."""
+    inside = normalised_path(path, "/").startswith(normalised_path(folder, "/").rstrip("/") + "/")
+    place = resolve_links(folder, "/").rstrip("/") + "/"
+    return inside and not resolve_links(path, "/").startswith(place)
 
 
 def error_log(home_dir: str) -> str:

@@ -62,8 +62,10 @@ def _note_and_give_reminder(turn: Turn, text: str) -> Decision:
 
 def _read_reminder_file(turn: Turn) -> str:
     """Return what the user wrote; only a change of this makes the reminder due again."""
+    file = os.path.expanduser(turn.values["reminder.file"] or "")
+    if paths.is_link_out_of_folder(file, turn.project):
+        return ""
     try:
-        file = os.path.expanduser(turn.values["reminder.file"] or "")
         raw = io.read_file(file, _LARGEST_BYTES)
     except OSError:
         return ""

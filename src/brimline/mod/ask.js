@@ -8,10 +8,13 @@ export const here = { folder: null, told: null, isInteractive: false }
 class Doubt extends Error {}
 export const doubt = reason => { throw new Doubt(reason) }
 
-// Ask Python, which reads one JSON object and writes one.
+// Ask Python, which reads one JSON object and writes one, about the project that the session began in: what is current,
+// or stands in a variable, may be of anybody's choice.
 export async function run($, name, question) {
   const { command } = await setup($)
-  const done = await $.process.run([...command, name], { stdin: JSON.stringify(question), timeoutMs: LIMIT_MS })
+  const cwd = await $.session.root()
+  const stdin = JSON.stringify({ session: await $.session.id(), cwd, ...question })
+  const done = await $.process.run([...command, name], { stdin, timeoutMs: LIMIT_MS, env: { CLAUDE_PROJECT_DIR: cwd } })
   const answer = JSON.parse(done.stdout)
   return typeof answer.pass === "string" ? doubt(answer.pass) : answer
 }

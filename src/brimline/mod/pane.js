@@ -87,7 +87,7 @@ export async function pane($, e) {
 }
 
 async function askPane($, columns, rows) {
-  return run($, "pane", { session: await $.session.id(), cwd: await $.session.cwd(), columns, rows })
+  return run($, "pane", { columns, rows })
 }
 
 // Draw an open pane again.

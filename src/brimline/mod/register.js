@@ -60,8 +60,7 @@ export const register = on => {
     try {
       if (hasFile && !(here.isInteractive && await isAnswered($, name))) return next(e)
       if (name === "pane") return await pane($, e)
-      const question = { session: await $.session.id(), cwd: await $.session.cwd(), name, arguments: e.args }
-      const { text } = await run($, "command", question)
+      const { text } = await run($, "command", { name, arguments: e.args })
       if (!here.isInteractive) return { text }
       reply($, text) // returned as text it would go to the model with the next prompt
       return {}
@@ -108,7 +107,7 @@ const tell = async $ => {
 
 const signUp = async ($, session) => {
   const { version: client } = await $.session.version()
-  ;({ inside, folder: here.folder, cold } = await run($, "alive", { session, cwd: await $.session.cwd(), client }))
+  ;({ inside, folder: here.folder, cold } = await run($, "alive", { session, client }))
 }
 
 // Once the cache of a large context has expired, tell the person what that costs, before it is paid.
@@ -118,7 +117,7 @@ const awaitCold = ($, seconds) => {
     try {
       const { context } = await $.session.usage()
       if (!(context.tokens >= cold.tokens)) return
-      const { text, wait_s } = await run($, "pause", { session: await $.session.id(), cwd: await $.session.cwd() })
+      const { text, wait_s } = await run($, "pause", {})
       if (text) show($, text)
       if (wait_s) awaitCold($, wait_s)
     } catch (problem) { report($, "pause", problem) }
@@ -152,7 +151,7 @@ const foreign = (groups, own) =>
 const ask = async ($, e, { after, pictured }) => {
   const usage = await $.session.usage({ breakdown: "summary" })
   const question = {
-    session: await $.session.id(), cwd: await $.session.cwd(), trigger: e.trigger, instructions: null,
+    trigger: e.trigger, instructions: null,
     model: await $.session.model(), window_tokens: usage.context?.window ?? null,
     brim_tokens: usage.context?.breakdown?.autoCompactThreshold ?? null, used_tokens: usage.context?.tokens ?? null,
     messages: e.messages.map(m => slim(m, pictured)), beside: [...after.values()].flat(),

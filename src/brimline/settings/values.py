@@ -83,10 +83,11 @@ def _to_flag(_: Setting, raw: Any) -> bool:
     raise ValueError("takes true or false")
 
 
-def _to_raw_path(_: Setting, raw: Any) -> str:
-    if isinstance(raw, str) and raw.strip() and "\0" not in raw:
+def _to_path(_: Setting, raw: Any) -> str:
+    # What is relative would be whatever the current project has in that place.
+    if isinstance(raw, str) and raw.startswith(("/", "~/")) and "\0" not in raw:
         return raw
-    raise ValueError("takes a path")
+    raise ValueError("takes a path that begins with / or ~/")
 
 
 def _to_texts(setting: Setting, raw: Any) -> list[str]:
@@ -113,7 +114,7 @@ _COERCIONS: dict[str, Any] = {
     "count": _to_count,
     "flag": _to_flag,
     "texts": _to_texts,
-    "path": _to_raw_path,
+    "path": _to_path,
     "url": _to_qdrant_url,
 }
 
