@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +42,12 @@ WRITTEN = "\n".join(
 )
 
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+# How a variable of the client's, of ours, or of a library's is named in the code.
+_VARIABLE = re.compile(
+    r"\"((?:ANTHROPIC|BRIMLINE|CLAUDE|DISABLE|HTTPS?|ALL|NO|SSL|SQLITE|XDG)_?[A-Z_0-9]*[A-Z])\""
+)
+# Those that we set for a program of the client's, and do not read.
+ONLY_SET = {"DISABLE_AUTOUPDATER"}
 _INLINE = re.compile(r"`(brimline [^`\n]+)`")
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
@@ -123,6 +130,19 @@ def test_what_holds_a_variable_is_there() -> None:
     table = _page("reference", "variables.md")
     for name in re.findall(r"`([\w/]+\.py)`", table):
         assert (ROOT / "tests" / name).is_file(), name
+
+
+def test_every_variable_that_is_read_is_in_the_table() -> None:
+    """By its name, or the beginning of it."""
+    rows = [
+        row.split("|")[1] for row in _page("reference", "variables.md").splitlines() if "|" in row
+    ]
+    told = [name.replace("…", "*") for row in rows for name in re.findall(r"`([A-Z_*…]+)`", row)]
+    sources = (ROOT / "src").rglob("*.py")
+    read = {name for path in sources for name in _VARIABLE.findall(path.read_text("utf-8"))}
+
+    assert len(read) > 20
+    assert {name for name in read if not any(fnmatch(name, one) for one in told)} == ONLY_SET
 
 
 def test_the_pages_are_short() -> None:
