@@ -36,10 +36,12 @@ def change_module(installed: Installed, old: str, new: str) -> None:
 
 
 def ask_another(installed: Installed, script: str) -> None:
-    """Have the mod start a script in the place of the hook."""
-    path = installed.data / "mod" / "brimline" / "brimline.json"
-    document = json.loads(path.read_bytes()) | {"hook": ["/bin/sh", "-c", script]}
-    path.write_text(json.dumps(document), encoding="utf-8")
+    """Have a script answer for the tool calls, in the place of the program behind the launcher."""
+    launcher = installed.data / "bin" / "hook"
+    real = launcher.rename(launcher.with_name("real"))
+    rest = f'[ "$1" = PostToolUse ] || exec {real} "$@"\n'
+    launcher.write_text(f"#!/bin/sh\n{rest}{script}\n", encoding="utf-8")
+    launcher.chmod(0o700)
 
 
 def listen_too(client: Client) -> Path:
