@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-VERSION = "2.1.325"
+VERSION = "2.1.328"
 _DOWNLOAD_TIMEOUT_S = 600
 _VERSION_TIMEOUT_S = 60
 # Without a network npm would try for two minutes; one more try is enough for a network with one.

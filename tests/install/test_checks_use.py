@@ -50,7 +50,7 @@ def test_transcripts_that_go_within_a_week_are_told(
         ("2.1.138 (Claude Code)", "client-old", "2.1.138"),
         ("2.1.139 (Claude Code)", "client-version", "2.1.139"),
         ("2.1.325", "client-version", "2.1.325"),
-        ("2.1.326 (Claude Code)", "client-new", "2.1.326"),
+        ("2.1.329 (Claude Code)", "client-new", "2.1.329"),
         ("2.1.200-beta.1 (Claude Code)", "client-version", "2.1.200"),
         ("2.1.138-beta.999 (Claude Code)", "client-old", "2.1.138"),
         ("", "client-mute", ""),
@@ -69,7 +69,7 @@ def test_the_clients_version_is_judged_by_its_numbers(
     (said,) = checks_use._check_client_version("", "")
 
     assert (said[0], said[1]["version"]) == (name, version)
-    assert (said[1]["oldest"], said[1]["tested"]) == ("2.1.139", "2.1.325")
+    assert (said[1]["oldest"], said[1]["tested"]) == ("2.1.139", "2.1.328")
 
 
 @pytest.mark.parametrize(("tokens", "is_told"), [(99_999, True), (100_000, False)])

@@ -339,7 +339,7 @@ def test_the_store_is_checked(installed: Home) -> None:
     [
         ("2.1.138 (Claude Code)", "broken", "older than 2.1.139"),
         ("2.1.325 (Claude Code)", "ok", "Claude Code 2.1.325, "),
-        ("10.0", "ok", "newer than 2.1.325, the last that brimline was tested with"),
+        ("10.0", "ok", "newer than 2.1.328, the last that brimline was tested with"),
         ("what?", "warning", "does not tell its version"),
     ],
 )

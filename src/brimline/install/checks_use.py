@@ -31,7 +31,7 @@ _FOR_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _MESSAGE_LENGTH = 200
 # The first client that knows hooks as `command` and `args`; older ones drop the arguments.
 _OLDEST_CLIENT = (2, 1, 139)
-_TESTED_CLIENT = (2, 1, 325)
+_TESTED_CLIENT = (2, 1, 328)
 # A window of 100,000 was seen to be honoured, one of 50,000 was not.
 LEAST_WINDOW_TOKENS = 100_000
 _FEW_CLEANUP_DAYS = 7
