@@ -36,11 +36,12 @@ INNER = {
     "turns": "number at occupancy_tokens growth_tokens requests compactions",
     "messages": NOTICE,
     "blocks": NOTICE,
+    "cleared": "at results tokens",
     "compactions": "session_id at trigger pre_tokens post_tokens summary_characters "
     "summary_source messages_of_the_user messages_in_summary card_characters "
     "moved_out freed_tokens rewritten_tokens seconds account model dollars uuid lost",
 }
-SESSION = f"{LINE} occupancy_tokens kept_out notes"
+SESSION = f"{LINE} occupancy_tokens cleared kept_out notes"
 SAVED = {
     "references": 2,
     "stored_bytes": 140_000,
@@ -67,6 +68,7 @@ def recorded_session(home_dir: str) -> str:
         {"event": "PostCompact", "summary_characters": 9_000},
         {"event": "UserPromptSubmit", "occupancy": None, "offset": 0},
         {"event": "PostToolUse", "occupancy": 52_000, "offset": 40},
+        {"event": "Cleared", "results": 22, "freed_tokens": 27_219},
     ]
     folder = SessionState(home_dir, NAME).folder
     for number, line in enumerate(lines):

@@ -251,6 +251,8 @@ def test_a_line_of_120_characters_stands_in_for_each_result(session: SessionBuil
 
     assert expiry._count_characters_to_free(whole, []) == 45 * (1_500 - 120)
     assert expiry._count_characters_to_free(whole, ["Bash"]) == 0
+    cut = session.cut(*(f"toolu_{number:06d}" for number in range(1, 200)))
+    assert expiry._count_characters_to_free([*whole, cut], []) == 0
     assert expiry._count_characters_to_free(none, []) == 0
     never = settings | {"offload.never": ["Bash"]}
     assert expiry.tokens_left_by_compaction(session.path, 212_000, never) is None

@@ -70,6 +70,7 @@ def one_session(**fields: Any) -> dict[str, Any]:
         "messages": [],
         "blocks": [],
         "compactions": [],
+        "cleared": [],
         **fields,
     }
 
@@ -270,6 +271,9 @@ def test_a_session_of_which_nothing_is_known_says_so() -> None:
         *("  requests  0", "  fullest   unknown", "  kept out  nothing yet"),
         *("No turn was recorded by hooks yet.", "No compaction yet."),
     ]
+    cleared = {"at": clock.format_utc(START), "results": 22, "tokens": 27_219}
+    line = f"{MINUTE}  the client dropped 22 results in a pause, ~27,219 tokens"
+    assert line in lookback.text(one_session(cleared=[cleared]))
     assert "  occupancy  " in told
     at = told.split("\n").index("Messages and blocks")
     assert told.split("\n")[at + 1 : at + 4] == [
@@ -400,7 +404,8 @@ def test_a_project_is_named_by_200_characters(project: str, shown: str) -> None:
     unknown = "model window_tokens first_at last_at peak_occupancy_tokens"
     saved = {"references": 0, "tokens_estimated": 0, "recalls": 0, "gateway_tokens": 0}
     lists: dict[str, Any] = {
-        name: [] for name in ("occupancy_tokens", "turns", "messages", "blocks", "compactions")
+        name: []
+        for name in "occupancy_tokens turns messages blocks compactions cleared".split()  # noqa: SIM905
     }
     document = dict.fromkeys(unknown.split()) | lists | {"session_id": "abc", "requests": 0}
 

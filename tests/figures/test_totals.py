@@ -222,6 +222,13 @@ def test_a_notice_has_the_last_reading_before_it() -> None:
     assert [(one.tool, one.occupancy_tokens) for one in found.blocks] == [("Skill", 140_000)]
 
 
+def test_what_the_client_dropped_is_kept_with_its_tokens() -> None:
+    """A line of a damaged spool may lack either."""
+    found = by_hooks(story(("Cleared", {"results": 22, "freed_tokens": 900}), ("Cleared", {})))
+
+    assert [(one.results, one.tokens) for one in found.cleared] == [(22, 900), (0, 0)]
+
+
 def test_fields_of_another_kind_are_left_out() -> None:
     """A true is not a number; whether a call was blocked is a yes or nothing."""
     line = {"at": 1, "event": "Stop", "occupancy": True, "tier": 2, "seconds": 1.5, "model": 5}

@@ -131,7 +131,7 @@ def _count_characters_to_free(rows: list[dict[str, Any]], never: list[str]) -> i
         for call in row.main_thread_calls(fields):
             if judge.does_call_match_any(never, call.name, call.arguments):
                 kept.add(call.id)
-    calls = [call for call in session.calls.values() if call.tool]
+    calls = [call for call in session.calls.values() if call.tool and not call.cut_by_client]
     found = [call for call in cold.select_cold_result_calls(calls) if call.id not in kept]
     return sum((call.characters or 0) - _LINE_CHARACTERS for call in found)
 

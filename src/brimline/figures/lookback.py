@@ -137,6 +137,7 @@ def _session_document(session_id: str, figures: Figures) -> dict[str, Any]:
         "messages": [_figure_as_dict(notice) for notice in figures.messages],
         "blocks": [_figure_as_dict(notice) for notice in figures.blocks],
         "compactions": compaction_documents(session_id, figures),
+        "cleared": [_figure_as_dict(each) for each in figures.cleared],
     }
 
 
@@ -302,7 +303,12 @@ def _notice_lines(document: dict[str, Any]) -> list[str]:
         f"at {output.number_text(each['occupancy_tokens'])}"
         for each, what in notices
     ]
-    return ["Messages and blocks", *sorted(lines)] if lines else []
+    lines = ["Messages and blocks", *sorted(lines)] if lines else []
+    return lines + [
+        f"{output.utc_minute_text(each['at'])}  the client dropped "
+        f"{output.count_text(each['results'], 'result')} in a pause, ~{each['tokens']:,} tokens"
+        for each in document["cleared"]
+    ]
 
 
 def _compaction_table_lines(compactions: list[dict[str, Any]]) -> list[str]:

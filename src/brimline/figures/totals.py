@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline.state.session import MOVED_OUT
+from brimline.state.session import CLEARED, MOVED_OUT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,7 +32,10 @@ _KINDS: dict[str, type] = dict.fromkeys(
 ) | dict.fromkeys(("event", "tool", "trigger", "source", "model", "cwd", "transcript_path"), str)
 _KINDS["seconds"] = float
 # Readings need not be kept where the transcript has the requests.
-_TOLD = ("SessionStart", "UserPromptSubmit", "PreCompact", MOVED_OUT, "PostCompact", "Carried")
+_TOLD = (
+    *("SessionStart", "UserPromptSubmit", "PreCompact", MOVED_OUT, "PostCompact", "Carried"),
+    CLEARED,
+)
 
 
 class Request(NamedTuple):
@@ -64,6 +67,15 @@ class Notice:
     tier: int | None
     tool: str | None
     occupancy_tokens: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Cleared:
+    """Results that the client dropped by itself, after a pause."""
+
+    at: float
+    results: int
+    tokens: int
 
 
 @dataclass(slots=True)
@@ -118,6 +130,7 @@ class Figures:
     messages: list[Notice] = field(default_factory=list)
     blocks: list[Notice] = field(default_factory=list)
     compactions: list[Compaction] = field(default_factory=list)
+    cleared: list[Cleared] = field(default_factory=list)
 
     @property
     def occupancies(self) -> list[int]:
@@ -163,6 +176,11 @@ def figures_of_session(
         # A fork's transcript begins with the requests of the session that it came from.
         oldest = events[0]["at"] - _SLACK_S
         _add_all_by_time(found, events, [request for request in requests if request.at >= oldest])
+    found.cleared = [
+        Cleared(event["at"], event.get("results", 0), event.get("freed_tokens", 0))
+        for event in events
+        if event["event"] == CLEARED
+    ]
     for event in events:
         found.project = found.project or event.get("cwd")
         found.model = event.get("model", found.model)
