@@ -1,11 +1,13 @@
 """What memory finds, and how long that takes.
 
-    BENCH_CORPUS=FOLDER python benchmarks/memory.py          (fifty questions on those sessions)
+    BENCH_CORPUS=FOLDER python benchmarks/memory.py [--beside CONVERSATIONS.json]
     python benchmarks/memory.py --entries 100000                (times, as ratios; memory in use)
 
-The questions in `memory_questions.json` were written from the sessions before there was a search.
-Evidence is named by the rows of the sessions; no text of theirs is kept here. R@k is the mean share
-of a question's evidence among the first k entries.
+Fifty questions of `memory_questions.json` were written from the sessions before there was a search,
+44 plain ones after it, by who wrote the search; thirty queries are about something else. Evidence
+is named by the rows of the sessions; no text of theirs is kept here. R@k is the mean share of a
+question's evidence among the first k entries; a question is answered where a row of its evidence
+is among the five hits that `brimline memory search --everywhere --limit 5` shows.
 """
 
 from __future__ import annotations
@@ -23,12 +25,12 @@ import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import brimline.recall
-from brimline.recall import deep, vectors
+from benchmarks import team
+from brimline.recall import deep
 
 if TYPE_CHECKING:
     from brimline.recall.turns import Memory
@@ -43,6 +45,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--entries", type=int, help="make that many and time the search")
     parser.add_argument("--keep", metavar="FOLDER", help="make them there, or use those there")
+    parser.add_argument("--beside", metavar="FILE", help="conversations of LoCoMo as more sessions")
     parser.add_argument("--misses", action="store_true", help="name the questions not answered")
     given = parser.parse_args()
     corpus = os.environ.get("BENCH_CORPUS")
@@ -52,10 +55,7 @@ def main() -> None:
         if given.entries:
             times(folder, given.entries)
         elif corpus:
-            for name, table in (("words alone", None), ("with vectors", vectors.load_table())):
-                if name == "words alone" or table:
-                    with mock.patch.object(vectors, "load_table", lambda table=table: table):
-                        recall(corpus, f"{folder}/{name}", name, misses=given.misses)
+            find(corpus, f"{folder}/memory", given.beside, misses=given.misses)
         else:
             sys.exit("BENCH_CORPUS names no folder with sessions, and --entries no number")
 
@@ -70,25 +70,32 @@ def isolate(folder: str) -> None:
     )
 
 
-def recall(corpus: str, folder: str, name: str, *, misses: bool) -> None:
-    """How much of the evidence is found."""
+def find(corpus: str, folder: str, beside: str | None, *, misses: bool) -> None:
+    """How much of the evidence is found, how many questions are answered, how many refused."""
     store = brimline.recall.open(folder)
     for path in sorted(glob.glob(f"{glob.escape(corpus)}/*.jsonl")):
         found = deep._new_session_entries(path, 0, float("inf"))[0]  # noqa: SLF001 - as it is taken in
         store.put_entries([part for entry in found for part in deep.split_entry_into_pieces(entry)])
+    if beside:
+        for number, one in enumerate(json.loads(Path(beside).read_text(encoding="utf-8"))):
+            store.add(team.turns(one["conversation"], number))
     shares: dict[str, list[list[float]]] = {}
     for asked in json.loads(_QUESTIONS.read_text(encoding="utf-8")):
-        hits = [hit.id.partition("#")[0] for hit in store.search(asked["question"], limit=40)]
-        ranked, evidence = list(dict.fromkeys(hits)), set(asked["evidence"])
-        share = [len(evidence & set(ranked[:k])) / len(evidence) for k in (5, 10)]
-        for group in ("all", asked["style"]):
-            shares.setdefault(group, []).append(share)
-        if misses and not share[0]:
+        evidence, question = set(asked["evidence"]), asked["question"]
+        hits = [hit.id.partition("#")[0] for hit in store.search(question, limit=40)]
+        ranked = list(dict.fromkeys(hits))
+        shown = [{hit.id.partition("#")[0], *hit.record.rows.split()}
+                 for hit in store.search(question, 5, may_be_none=True)]  # fmt: skip
+        right = any(evidence & names for names in shown) if evidence else not shown
+        share = [len(evidence & set(ranked[:k])) / (len(evidence) or 1) for k in (5, 10)]
+        shares.setdefault(asked["style"], []).append([*share, right])
+        if misses and not right:
             place = min((ranked.index(one) + 1 for one in evidence if one in ranked), default=None)
-            print(f"  {asked['id']} {asked['style']} {asked['kind']}: first at {place}")
-    for group, known in sorted(shares.items()):
+            print(f"  {asked['id']} {asked['style']}: first at {place}")
+    for style, known in sorted(shares.items()):
         at5, at10 = (100 * statistics.mean(one[at] for one in known) for at in (0, 1))
-        print(f"{name}, {group}: R@5 {at5:.1f}, R@10 {at10:.1f} of {len(known)} questions")
+        answered = sum(bool(one[2]) for one in known)
+        print(f"{style}: right {answered} of {len(known)}; R@5 {at5:.1f}, R@10 {at10:.1f}")
 
 
 def times(folder: str, count: int) -> None:
@@ -101,20 +108,18 @@ def times(folder: str, count: int) -> None:
     whole, bare = [], []
     for asked in questions[:_ROUNDS]:
         whole.append(_seconds(lambda asked=asked: store.search(asked)))
-        bare.append(
-            _seconds(lambda asked=asked: store.run_on_database(lambda c: _bare(c, store, asked)))
-        )
+        bare.append(_seconds(lambda asked=asked: store.run_on_database(lambda c: _bare(c, asked))))
     ratio = statistics.median(whole) / statistics.median(bare)
-    print(f"{count:,} entries, query in a running process: {ratio:.2f} x bare FTS5 and scan")
+    print(f"{count:,} entries, query in a running process: {ratio:.2f} x bare FTS5")
     print(f"  {1000 * statistics.median(whole):.0f} ms, bare {1000 * statistics.median(bare):.0f}")
     command = [sys.executable, "-m", "brimline", "memory", "search", "--everywhere"]
-    floor = [sys.executable, "-c", "import numpy, sqlite3"]
+    floor = [sys.executable, "-c", "import sqlite3"]
     cold, empty = [], []
     for asked in questions[:5]:
         cold.append(_seconds(lambda asked=asked: _run([*command, "--", asked])))
         empty.append(_seconds(lambda: _run(floor)))
     ratio = statistics.median(cold) / statistics.median(empty)
-    print(f"cold `brimline memory search`: {ratio:.2f} x an interpreter with numpy and sqlite3")
+    print(f"cold `brimline memory search`: {ratio:.2f} x an interpreter with sqlite3")
     print(f"  {1000 * statistics.median(cold):.0f} ms, {1000 * statistics.median(empty):.0f} ms")
     server = "from brimline.mcp import server, tools;"
     asked = f"tools.answer('recall_elsewhere', {{'query': {questions[0]!r}}});"
@@ -148,18 +153,14 @@ def fill(store: Memory, count: int) -> None:
     print(f"made {count:,} entries in {time.monotonic() - started:.0f} s", flush=True)
 
 
-def _bare(connection: Any, store: Memory, asked: str) -> None:
-    """The least that a search has to do: one query of FTS5, one scan of all vectors."""
+def _bare(connection: Any, asked: str) -> None:
+    """The least that a search has to do: one query of FTS5."""
     from brimline.recall import question
 
     connection.execute(
         "SELECT rowid FROM turns WHERE turns MATCH ? ORDER BY rank LIMIT 10",
-        (question.fts_expression_of_any_word(asked),),
+        (question.any_of(question.words_but_stop_words(asked)),),
     ).fetchall()
-    table = vectors.load_table()
-    if table:
-        known = store._read_vectors_where_changed(connection, table)  # noqa: SLF001
-        known.cosines_of_all(table.encode([asked])[0])
 
 
 def _seconds(task: Any) -> float:

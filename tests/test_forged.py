@@ -139,7 +139,7 @@ def test_no_field_of_a_teams_point_forges_a_line(field: str) -> None:
     payload |= {"author": "anna", "previous": "q", "at": 1.0}
     point = {"id": "p1", "score": 0.5, "payload": payload | {field: f"x{FORGED}"}}
 
-    for hit, _ in points.read_search_answers([{"points": [point]}], "", None):
+    for hit, _ in points.read_search_answers([{"points": [point]}] * 2, "", None):
         said = hit.record
         labels = (said.session, said.source, said.project, hit.author)
         assert all(len(label.splitlines()) <= 1 for label in labels)

@@ -10,7 +10,7 @@ import pytest
 from brimline.errors import BrimlineError, StoreError
 from brimline.fast import clock
 from brimline.mcp import remembered
-from brimline.recall import hits, hot, vectors
+from brimline.recall import hits, hot
 from brimline.recall.record import Hit, Record
 from brimline.transcript.project import Project
 
@@ -117,12 +117,9 @@ def test_eight_entries_are_shown(home_dir: str, number: int, shown: int) -> None
     assert all(row.startswith("m") for row in rows)
 
 
-def test_without_vectors_it_is_said_how_was_searched(
-    home_dir: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Other projects only on request; before anything was taken in nothing is made."""
+def test_other_projects_are_searched_on_request_only(home_dir: str) -> None:
+    """Before anything was taken in nothing is made."""
     assert remembered.search_as_text(home_dir, "/p", "otter", 999, None) == ""
-    monkeypatch.setattr(vectors, "load_table", lambda: None)
     said(home_dir, 1)
 
     here, elsewhere, everywhere = [
@@ -130,7 +127,7 @@ def test_without_vectors_it_is_said_how_was_searched(
         for within in (Project(("/p",)), Project(("/q",)), None)
     ]
 
-    assert here.startswith("[brimline recall: said before, best first (by words alone); key=")
+    assert here.startswith("[brimline recall: said before, best first; key=")
     assert (elsewhere, everywhere) == ("", here)
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 DONE = (200, {"result": {"status": "completed"}})
 MADE = {
-    "config": {"params": points.points_schema(points.load_vector_table())},
+    "config": {"params": points.points_schema()},
     "payload_schema": {name: {} for name in points.INDEXED},
 }
 READY = (200, {"result": MADE})

@@ -120,7 +120,7 @@ def test_a_file_can_be_read_while_another_writes_and_keeps_nothing_that_is_delet
         for name in ("journal_mode", "synchronous", "secure_delete", "user_version")
     ]
 
-    assert told == ["wal", 1, 1, 3]
+    assert told == ["wal", 1, 1, database._LAYOUT]
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from tests.recall.worlds import ANSWER, QUESTION, SESSION, recorded, talked
 from brimline.carry import ledger, notes
 from brimline.fast import paths
 from brimline.hooks import entry
-from brimline.recall import deep, hits, hot, stored, vectors
+from brimline.recall import deep, hits, hot, stored
 from brimline.recall.record import Record
 from brimline.state import forgotten
 from brimline.testing import event, text_block
@@ -312,10 +312,10 @@ def test_a_compaction_is_remembered_as_soon_as_the_session_goes_on(
     assert found(brimline, "ibis protocol")[0]["source"] == "user"
 
 
-def test_a_hook_of_its_own_takes_in_without_numpy_and_meaning_follows(
+def test_a_hook_of_its_own_takes_in_what_was_said(
     world: Path, home_dir: str, project_dir: str, brimline: Run
 ) -> None:
-    """Hooks see no installed packages; whoever searches with them later adds the vectors."""
+    """Though hooks see no installed packages."""
     session = talked(project_dir)
     started = event("SessionStart", session, source="startup")
     for _ in range(5):  # on a busy machine the first may have no time left for this
@@ -540,25 +540,6 @@ def test_a_checkpoint_that_says_nothing_of_its_own_is_no_entry(
         with open(f"{folder}/checkpoint.md", "w", encoding="utf-8") as file:
             file.write(text)
         assert deep.index_sources(home_dir, project_dir) == deep.Taken(added, 0)
-
-
-def test_entries_taken_in_without_the_table_of_meanings_get_theirs_with_it(
-    home_dir: str, project_dir: str
-) -> None:
-    """The next time that there is time for it."""
-    talked(project_dir)
-    deep.index_sources(home_dir, project_dir)
-    memory = hits.open_or_make_memory(home_dir)
-
-    def lacking(until: float) -> int:
-        memory.run_on_database(lambda base: base.execute("UPDATE entries SET has_vector = 0"))
-        deep.index_sources(home_dir, project_dir, until=until)
-        asked = "SELECT count(*) FROM entries WHERE NOT has_vector"
-        found: int = memory.run_on_database(lambda base: base.execute(asked).fetchone()[0])
-        return found
-
-    assert lacking(0.0) == 6
-    assert lacking(float("inf")) == (0 if vectors.load_table() else 6)
 
 
 @pytest.mark.parametrize(("second", "texts"), [(750, 1), (751, 2)])

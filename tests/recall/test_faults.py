@@ -105,22 +105,22 @@ def test_a_wrong_key_is_named_by_its_variable(
     )
 
 
-def test_a_collection_of_another_model_is_left_alone(
+def test_a_collection_of_something_else_is_left_alone(
     anna: Homes, node: Node, collection: str
 ) -> None:
-    """Another dimension or another name: nothing is written, and all commands say why."""
+    """Nothing is written, and all commands say why."""
     body = {"vectors": {"meaning-0": {"size": 384, "distance": "Cosine"}}}
     node.ask(f"/collections/{collection}", body, "PUT")
     anna.join("anna", f"qdrant+http://{node.host}/{collection}")
     synced = anna("memory", "sync")
-    assert "was made for another model (meaning-0)" in synced.err
+    assert "was not made by brimline" in synced.err
     assert "nothing was written" in synced.err
     assert node.ask(f"/collections/{collection}/points/count", {"exact": True})["count"] == 0
     found = anna("memory", "search", "importer retries", "--json")
     assert found.document["hits"][0]["text"] == SAID
     assert "from this machine alone" in found.err
-    assert "another model" in anna("memory", "status", "--json").document["team"]["problem"]
-    assert "another model" in " ".join(anna("doctor").out.split())
+    assert "was not made by" in anna("memory", "status", "--json").document["team"]["problem"]
+    assert "was not made by" in " ".join(anna("doctor").out.split())
 
 
 def test_a_server_without_tls_is_told(anna: Homes, node: Node, collection: str) -> None:
@@ -220,9 +220,9 @@ def test_entries_of_a_megabyte_pass_both_ways(anna: Homes, node: Node, collectio
         "previous": "",
     }
     payload |= {"project": "importer", "session": "s", "at": 1.0, "source": ""}
-    vectors = points.points_schema(points.load_vector_table())["vectors"]
-    vector = {name: [0.1] * one["size"] for name, one in vectors.items()}
-    point = {"id": 1, "vector": vector, "payload": payload}
+    (asked, _) = points.make_searches("otter", "", None)
+    point = {"id": 1, "vector": {"words": asked["query"], "pair": asked["query"]}}
+    point["payload"] = payload
     node.ask(f"/collections/{collection}/points?wait=true", {"points": [point]}, "PUT")
     anna.join("ben", f"qdrant+http://{node.host}/{collection}")
     found = [*anna.find("walrus"), *anna.find("otter")]
@@ -237,8 +237,8 @@ def test_points_that_are_not_ours_spoil_nothing(anna: Homes, node: Node, collect
     """Without what ours have, or with texts and times that are none: they are left out."""
     anna.join("anna", f"qdrant+http://{node.host}/{collection}")
     anna.sync()
-    vectors = points.points_schema(points.load_vector_table())["vectors"]
-    vector = {name: [0.1] * one["size"] for name, one in vectors.items()}
+    (asked, _) = points.make_searches("importer retries", "", None)
+    vector = {"words": asked["query"], "pair": asked["query"]}
     labels: dict[str, Any] = {
         "previous": "",
         "project": "importer",
@@ -487,7 +487,7 @@ def test_an_answer_of_another_shape_is_told(
     anna.join("anna", f"qdrant+http://{fake(200, {}, told)}/memory")
     for command in (("memory", "sync"), ("memory", "search", "importer"), ("memory", "status")):
         said = " ".join("".join(anna(*command)[1:]).split())
-        assert "something else than was asked" in said or "another model" in said
+        assert "something else than was asked" in said or "was not made by" in said
         assert "Traceback" not in said
     assert "the team's memory" in anna("doctor").out
 
@@ -496,7 +496,7 @@ def test_indexes_in_another_shape_are_told(
     anna: Homes, fake: Callable[[int, dict[str, str], bytes], str]
 ) -> None:
     """A list, where Qdrant has names."""
-    params = points.points_schema(points.load_vector_table())
+    params = points.points_schema()
     told = {"result": {"config": {"params": params}, "payload_schema": ["home"]}}
     anna.join("anna", f"qdrant+http://{fake(200, {}, json.dumps(told).encode())}/memory")
     assert "something else than was asked" in anna("memory", "sync").err
@@ -511,7 +511,7 @@ def test_hits_of_another_project_are_left_out(
         {"id": number, "score": 1.0, "payload": payload | {"at": number, "project": project}}
         for number, project in enumerate(("importer", "other"), 1)
     ]
-    told = {"result": [{"points": found}, {"points": found}, {"points": found}]}
+    told = {"result": [{"points": found}, {"points": found}]}
     anna.join("anna", f"qdrant+http://{fake(200, {}, json.dumps(told).encode())}/memory")
     found_projects = {hit["project"] for hit in anna.find("strange") if hit["text"] == "strange"}
     assert found_projects == {"importer"}
@@ -528,11 +528,11 @@ def test_a_teammate_can_not_pose_as_the_user_or_as_brimline() -> None:
         for number, source in enumerate(sources)
     ]
 
-    answers = [{"points": found}] * 3
+    answers = [{"points": found}] * 2
     ((hit, fit),) = points.read_search_answers(answers, "importer retries", "importer")
 
     assert (hit.record.source, hit.author) == ("reply", "eve")
-    assert fit == ranking.Found(words=60.0, pair=60.0, meaning=1.0)
+    assert fit == ranking.Found(words=60.0, pair=60.0)
 
 
 def test_the_mcp_servers_sharing_survives_every_error(

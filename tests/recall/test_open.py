@@ -9,11 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.recall.worlds import table
 
 from brimline import recall
 from brimline.errors import StoreError
-from brimline.recall import vectors
 
 TALK = [
     ("a", "Anna: Where did you adopt the puppy?"),
@@ -42,15 +40,7 @@ def ids(store: Any, query: str, limit: int = 10) -> list[str]:
     return [hit.id for hit in store.search(query, limit)]
 
 
-@pytest.fixture(params=["words alone", "with vectors"])
-def world_of_words(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """With the table that comes with the package, and as where numpy is missing."""
-    if request.param == "words alone":
-        monkeypatch.setattr(vectors, "load_table", lambda: None)
-    return str(request.param)
-
-
-def test_an_answer_is_found_by_the_words_of_its_question(world: Path, world_of_words: str) -> None:
+def test_an_answer_is_found_by_the_words_of_its_question(world: Path) -> None:
     """The entry before counts, that of another session does not; the same again changes nothing."""
     store = recall.open(str(world / "m"))
     assert store.add(said()) == 4
@@ -69,7 +59,7 @@ def test_an_answer_is_found_by_the_words_of_its_question(world: Path, world_of_w
         assert ids(store, query, 1) == [name]
 
 
-def test_a_changed_entry_replaces_the_one_of_its_name(world: Path, world_of_words: str) -> None:
+def test_a_changed_entry_replaces_the_one_of_its_name(world: Path) -> None:
     """The old words lead nowhere, and are in no neighbour's either."""
     store = recall.open(str(world / "m"))
     store.add(said())
@@ -79,48 +69,6 @@ def test_a_changed_entry_replaces_the_one_of_its_name(world: Path, world_of_word
     assert "b" not in ids(store, "puppy", 1)
     files = b"".join(path.read_bytes() for path in (world / "m").iterdir())
     assert b"parrot" in files
-
-
-def test_meaning_finds_what_shares_no_word(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Word pieces that lie near each other; accents and case make no difference."""
-    words = {
-        "[UNK]": (0, 0, 0),
-        "car": (100, 0, 0),
-        "auto": (99, 9, 0),
-        "##mobile": (99, 0, 9),
-        "tree": (0, 100, 0),
-        "oak": (9, 99, 0),
-        "naive": (0, 0, 100),
-    }
-    table(world, words)
-    known = vectors.read_table_in_folder(world)
-    assert known is not None
-    assert known.piece_numbers("Automobile, unknown naïve") == [2, 3, 6]
-    monkeypatch.setattr(vectors, "load_table", lambda: known)
-    store = recall.open(str(world / "m"))
-    store.add(said([("one", "my automobile"), ("two", "an oak")]) + said([("no", "zzz")], "other"))
-
-    assert ids(store, "car") == ["one", "two", "no"]
-    assert ids(store, "tree")[0] == "two"
-
-
-def test_entries_from_before_there_was_a_table_get_their_vectors_later(
-    world: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """And another table makes all of them anew."""
-    store = recall.open(str(world / "m"))
-    with monkeypatch.context() as without:
-        without.setattr(vectors, "load_table", lambda: None)
-        store.add(said([("one", "auto"), ("two", "oak")]))
-    for shift in (0, 1):
-        rows = {"auto": (100, shift, 0), "car": (99, shift, 1), "oak": (0, 9, 99 - shift)}
-        turned = {word: row[shift:] + row[:shift] for word, row in rows.items()}
-        (world / f"t{shift}").mkdir()
-        table(world / f"t{shift}", turned)
-        known = vectors.read_table_in_folder(world / f"t{shift}")
-        monkeypatch.setattr(vectors, "load_table", lambda known=known: known)
-        store.add(said([("three", "tree"), ("four", "zzz")], f"group {shift}"))
-        assert ids(store, "car")[0] == "one"
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline.errors import TeamError
-from brimline.recall import points, turns, vectors
+from brimline.recall import points, turns
 from brimline.recall.points import Item
 from brimline.recall.record import Hit, Record
 
@@ -41,7 +40,7 @@ def answered(*scores: float, **fields: Any) -> list[Any]:
 
 def weights(text: str, before: str = "", of: str = points.WORDS) -> dict[int, float]:
     """What the words of a text weigh, by their numbers."""
-    (point,) = points.to_points([item(text, before)], points.load_vector_table(), HOME)
+    (point,) = points.to_points([item(text, before)], HOME)
     sparse = point["vector"][of]
     return dict(zip(sparse["indices"], sparse["values"], strict=True))
 
@@ -68,7 +67,7 @@ def test_words_of_the_entry_before_weigh_only_in_the_pair() -> None:
 
 def test_a_point_has_what_is_common_and_not_the_text_before_it() -> None:
     """That is in a point of its own."""
-    (point,) = points.to_points([item("otter", "beaver")], points.load_vector_table(), HOME)
+    (point,) = points.to_points([item("otter", "beaver")], HOME)
 
     assert point["id"] == "id"
     assert point["payload"] == {
@@ -80,7 +79,7 @@ def test_a_point_has_what_is_common_and_not_the_text_before_it() -> None:
         "source": "user",
         **HOME,
     }
-    assert set(point["vector"]) == {points.vector_name(points.load_vector_table()), "words", "pair"}
+    assert set(point["vector"]) == {"words", "pair"}
 
 
 def test_the_same_words_are_one_point_in_a_home_and_another_in_each_other() -> None:
@@ -96,37 +95,39 @@ def test_the_same_words_are_one_point_in_a_home_and_another_in_each_other() -> N
 
 
 def test_what_is_asked_leaves_out_ones_own_and_other_projects() -> None:
-    """By meaning, by pairs and by words; each word counts alike. Only one answer has the texts."""
-    table = points.load_vector_table()
-    meaning, pair, words = points.make_searches("the otter plan", table, "h1", "p1")
-    everywhere = points.make_searches("the otter plan", table, "h1", None)
-    (wordless,) = points.make_searches("…", table, "h1", None)
+    """By pairs, and the same ones by words; each word counts alike. One answer has the texts."""
+    pair, words = points.make_searches("the otter plan", "h1", "p1")
+    everywhere, _ = points.make_searches("the otter plan", "h1", None)
 
-    asked = [question["using"] for question in (meaning, pair, words)]
-    assert asked == [points.vector_name(table), "pair", "words"]
-    assert [question["with_payload"] for question in (meaning, pair, words)] == [True, False, False]
+    assert (pair["using"], words["using"], pair["with_payload"]) == ("pair", "words", True)
+    assert "with_payload" not in words
     assert words["query"]["values"] == [1.0, 1.0]
-    for prefetch in meaning["prefetch"]:
-        assert prefetch["filter"]["must_not"] == [points.match_condition("home", "h1")]
-        assert prefetch["filter"]["must"] == [points.match_condition("project", "p1")]
-        assert (prefetch["limit"], meaning["limit"]) == (turns.CANDIDATES, 2 * turns.CANDIDATES)
-    assert [part["using"] for part in meaning["prefetch"]] == asked[:2]
-    assert "must" not in everywhere[0]["prefetch"][0]["filter"]
-    assert len(wordless["prefetch"]) == 1
+    (same,) = words["prefetch"]
+    for found in (pair, same):
+        assert found["filter"]["must_not"] == [points.match_condition("home", "h1")]
+        assert found["filter"]["must"] == [points.match_condition("project", "p1")]
+        assert found["limit"] == words["limit"] == turns.CANDIDATES
+    assert "must" not in everywhere["filter"]
+    assert points.make_searches("…", "h1", None) == []
+
+
+def test_words_that_no_blank_divides_are_on_the_server_too() -> None:
+    """As they are in the search here."""
+    asked, _ = points.make_searches("検索", "h1", None)
+
+    assert set(asked["query"]["indices"]) <= set(weights("検索が遅い"))
 
 
 def test_no_score_is_believed_that_no_honest_point_has() -> None:
-    """Thirty for each word of the question, one by meaning, in either direction."""
+    """Thirty for each word of the question, in either direction."""
     query = "otter plan"
-    ((fair, fair_fit),) = points.read_search_answers(answered(0.5, 3.0, 2.0), query, None)
-    ((_, high_fit),) = points.read_search_answers(answered(9.0, 1e9, 1e9), query, None)
-    ((_, low_fit),) = points.read_search_answers(answered(-9.0, -1e9, float("nan")), query, None)
-    ((_, few_fit),) = points.read_search_answers(answered(0.5), query, None)
+    ((fair, fair_fit),) = points.read_search_answers(answered(3.0, 2.0), query, None)
+    ((_, high_fit),) = points.read_search_answers(answered(1e9, 1e9), query, None)
+    ((_, low_fit),) = points.read_search_answers(answered(-1e9, float("nan")), query, None)
 
-    assert fair_fit == (2.0, 3.0, 0.5)
-    assert high_fit == (60.0, 60.0, 1.0)
-    assert low_fit == (0.0, -60.0, -1.0)
-    assert few_fit == (0.0, 0.0, 0.5)
+    assert fair_fit == (2.0, 3.0)
+    assert high_fit == (60.0, 60.0)
+    assert low_fit == (0.0, -60.0)
     assert fair.previous == "p0"
 
 
@@ -134,7 +135,7 @@ def test_of_a_teammates_point_only_what_we_would_write_is_taken() -> None:
     """Bounded in length and time, with somebody's name in any case."""
 
     def taken(project: str | None = None, **fields: Any) -> Any:
-        others = points.read_search_answers(answered(0.5, **fields), "otter", project)
+        others = points.read_search_answers(answered(0.5, 0.5, **fields), "otter", project)
         return [hit for hit, _ in others]
 
     (long,) = taken(text="x" * 20_001, author="a" * 101, at=1e11)
@@ -196,7 +197,7 @@ def test_a_projects_name_is_by_its_own_file_and_in_time(
 
 def test_a_teammates_hit_has_a_number_that_none_here_has() -> None:
     """A hundred thousand million and what its name makes of it; a score comes later."""
-    ((hit, _),) = points.read_search_answers(answered(0.5), "otter", None)
+    ((hit, _),) = points.read_search_answers(answered(0.5, 0.5), "otter", None)
 
     assert hit.number == 100_000_000_000 + zlib.crc32(b"p1")
     said = Record("p1", "The otter plan.", "s1", 1_767_225_600.0, "user", "example.com/shop")
@@ -204,34 +205,19 @@ def test_a_teammates_hit_has_a_number_that_none_here_has() -> None:
 
 
 def test_figures_of_a_point_have_five_digits_behind_the_point() -> None:
-    """Of its vector and of its words."""
-    (point,) = points.to_points(
-        [item("otter beaver otter", "elk")], points.load_vector_table(), HOME
-    )
-    meaning = point["vector"][points.vector_name(points.load_vector_table())]
-    figures = [*meaning, *point["vector"]["words"]["values"], *point["vector"]["pair"]["values"]]
+    """So that the same words are the same point everywhere."""
+    (point,) = points.to_points([item("otter beaver otter", "elk")], HOME)
+    figures = [*point["vector"]["words"]["values"], *point["vector"]["pair"]["values"]]
 
     assert figures == [round(figure, 5) for figure in figures]
     assert figures != [round(figure, 4) for figure in figures]
-    assert points.points_schema(points.load_vector_table())["sparse_vectors"] == {
-        "words": {"modifier": "idf"},
-        "pair": {"modifier": "idf"},
-    }
-
-
-def test_without_a_table_of_vectors_nothing_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is said what is missing."""
-    monkeypatch.setattr(vectors, "load_table", lambda: None)
-
-    with pytest.raises(TeamError, match="a team's memory is searched by meaning: by words"):
-        points.load_vector_table()
 
 
 @pytest.mark.parametrize("name", ["session", "project"])
 def test_labels_of_a_teammates_point_are_cut_at_a_hundred_characters(name: str) -> None:
     """On one line."""
     long = {name: "a\n" + "b" * 200}
-    ((hit, _),) = points.read_search_answers(answered(0.5, **long), "otter", None)
+    ((hit, _),) = points.read_search_answers(answered(0.5, 0.5, **long), "otter", None)
 
     label = getattr(hit.record, name)
     assert label == "a " + "b" * 97 + "…"

@@ -68,40 +68,30 @@ def test_the_ids_of_all_pages_are_read(answering: Callable[..., Answering]) -> N
     assert {path for _, path, _, _ in server.asked} == {"/collections/team/points/scroll"}
 
 
-def made_with(sparse: Any, *vectors: str) -> dict[str, Any]:
-    """How the server describes a collection."""
-    params = {"vectors": dict.fromkeys(vectors), "sparse_vectors": sparse}
-    return {"config": {"params": params}}
-
-
 @pytest.mark.parametrize(
-    ("sparse", "is_own", "fits"),
+    ("sparse", "fits"),
     [
-        ({"words": {}, "pair": {}}, True, True),
-        ({"words": {}, "pair": {}, "more": {}}, True, True),
-        ({"words": {}}, True, False),
-        (None, True, False),
-        ({"words": {}, "pair": {}}, False, False),
+        ({"words": {}, "pair": {}}, True),
+        ({"words": {}, "pair": {}, "more": {}}, True),
+        ({"words": {}}, False),
+        (None, False),
     ],
 )
-def test_a_collection_fits_that_was_made_for_the_same_model(
-    sparse: Any, is_own: bool, fits: bool
-) -> None:
-    """Another one is named, and left as it is."""
-    name = points.vector_name(points.load_vector_table()) if is_own else "meaning-other"
+def test_a_collection_fits_that_has_words_whatever_else_it_has(sparse: Any, fits: bool) -> None:
+    """Those of version 0.2.0 have vectors beside; another one is named, and left as it is."""
+    params = {"vectors": {"meaning-8cf1": {}}, "sparse_vectors": sparse}
     if fits:
-        queue.check_collection(made_with(sparse, name), PLACE)
+        queue.check_collection({"config": {"params": params}}, PLACE)
     else:
-        said = rf"127\.0\.0\.1:1/team was made for another model \({name}\) than"
-        with pytest.raises(TeamError, match=said):
-            queue.check_collection(made_with(sparse, name), PLACE)
+        with pytest.raises(TeamError, match=r"127\.0\.0\.1:1/team was not made by brimline"):
+            queue.check_collection({"config": {"params": params}}, PLACE)
 
 
 def test_a_missing_collection_is_made_and_its_fields_are_indexed(
     answering: Callable[..., Answering],
 ) -> None:
     """With as many copies as the address says; an index that is there is not made again."""
-    params = points.points_schema(points.load_vector_table())
+    params = points.points_schema()
     made = {"config": {"params": params}, "payload_schema": {"home": {}, "author": {}}}
     done = (200, {"result": True})
     server = answering((404, {}), done, (200, {"result": made}), done, done)
@@ -305,7 +295,7 @@ def test_a_collection_that_somebody_else_makes_at_the_same_time_is_used(
 ) -> None:
     """Any other refusal is told."""
     ready = {
-        "config": {"params": points.points_schema(points.load_vector_table())},
+        "config": {"params": points.points_schema()},
         "payload_schema": {name: {} for name in points.INDEXED},
     }
     coming: list[tuple[int, Any]] = [
@@ -363,17 +353,6 @@ def test_pages_without_an_end_are_not_read_for_ever() -> None:
 
     assert len(ids) == len(server.asked) == 1_000
     assert server.asked[:3] == [None, 1, 2]
-
-
-def test_a_model_with_a_long_name_is_named_by_its_beginning() -> None:
-    """A hundred characters of all that there are."""
-    there = made_with({"words": {}, "pair": {}}, "m" * 60, "n" * 60)
-
-    with pytest.raises(TeamError) as told:
-        queue.check_collection(there, PLACE)
-
-    assert f"({'m' * 60}, {'n' * 38}) than this brimline's (meaning-" in str(told.value)
-    assert str(told.value).endswith("name another collection in memory.url; nothing was written")
 
 
 def test_what_is_known_of_a_point_is_what_was_sent_beside_its_text(

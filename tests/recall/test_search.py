@@ -317,7 +317,8 @@ def test_a_disk_that_cannot_be_written_can_be_searched(
     elif fault == "create":
         monkeypatch.setattr(io, "create_exclusively", full)
     elif fault == "no fts":
-        monkeypatch.setattr(database, "_SCHEMA", database._SCHEMA.replace("fts5(", "fts99("))
+        schema = tuple(one.replace("fts5(", "fts99(") for one in database._SCHEMA)
+        monkeypatch.setattr(database, "_SCHEMA", schema)
         with pytest.raises(StoreError, match="the search index cannot be used: no such module"):
             find(home_dir, "needle")
         return

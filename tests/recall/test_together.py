@@ -212,7 +212,7 @@ def test_a_search_asks_the_server_and_goes_on_without_it(
     payload = {"text": "otter there", "previous": "", "project": "shop", "session": "s2"}
     payload |= {"source": "user", "author": "ben"}
     point = {"id": "p1", "score": 0.9, "payload": payload | {"at": 5.0}}
-    found = [{"points": [point]}, {"points": []}, {"points": []}]
+    found = [{"points": [point]}, {"points": []}]
     server = answering((200, {"result": found}), (403, {}))
     name_server(home_dir, f"qdrant+http://mia@{server.host}/team")
 

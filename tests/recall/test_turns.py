@@ -9,7 +9,7 @@ import pytest
 
 from brimline import recall
 from brimline.errors import StoreError
-from brimline.recall import question, ranking, turns, vectors
+from brimline.recall import ranking, turns
 from brimline.recall.record import Hit, Record
 from brimline.recall.turns import Memory
 from brimline.transcript.project import Project
@@ -35,7 +35,7 @@ def other(
 ) -> tuple[Hit, ranking.Found]:
     """An entry from elsewhere."""
     hit = Hit(Record(key, text, "s", at, "user", "p"), 10**11, author="mia", previous=before)
-    return hit._replace(**fields), ranking.Found(words, words, words)
+    return hit._replace(**fields), ranking.Found(words, words)
 
 
 def test_how_many_are_new_is_told_of_all_of_many(store: Memory) -> None:
@@ -87,79 +87,13 @@ def test_of_entries_that_fit_alike_the_first_comes_first(store: Memory) -> None:
 
 
 @pytest.mark.parametrize(("number", "found"), [(199, 199), (200, 200), (201, 200)])
-def test_a_search_by_words_offers_200(
-    store: Memory, number: int, found: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Where there are no vectors, that is all there is."""
-    monkeypatch.setattr(vectors, "load_table", lambda: None)
+def test_a_search_by_words_offers_200(store: Memory, number: int, found: int) -> None:
+    """That is all there is."""
     store.put_entries([Record(f"{at}", "otter") for at in range(number)])
 
     assert len(store.search("otter", 999)) == found
     assert store.search("elk") == []
     assert store.search(" ") == []
-
-
-def test_what_means_nearly_the_same_is_found_wherever_its_vector_lies(store: Memory) -> None:
-    """At the end of a block, at the beginning of the next; what another process added too."""
-    store.put_entries([Record(f"{at}", f"number {at}") for at in range(1, 255)])
-    store.put_entries([Record("255", "The puppy barks.")])
-    before = store.search("a small dog", 1)
-    Memory(store.folder).put_entries([Record("256", "A kitten sleeps.")])
-    after = [store.search(asked, 1)[0].id for asked in ("a small dog", "a young cat")]
-
-    assert [hit.id for hit in before] == ["255"]
-    assert after == ["255", "256"]
-    assert rows(store, "SELECT block FROM vectors") == [(0,), (1,)]
-
-
-def test_nothing_is_left_of_the_vector_of_what_is_taken_out(store: Memory) -> None:
-    """Its neighbours in the block keep theirs."""
-    store.put_entries([Record(name, f"the {name}") for name in ("otter", "elk", "yak")])
-    store.run_on_database(lambda base: turns.remove_where(base, "ref = 'elk'", ()))
-
-    ((records,),) = rows(store, "SELECT records FROM vectors")
-    size = len(records) // 256
-    used = [any(records[at * size : (at + 1) * size]) for at in range(5)]
-
-    assert used == [False, True, False, True, False]
-    assert len(records) == 256 * size
-    assert [hit.id for hit in store.search("elk")] == ["otter", "yak"]
-
-
-def test_entries_that_came_without_vectors_get_them_once(
-    store: Memory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A thousand at a time; all of them anew where they are of another table."""
-    table = vectors.load_table()
-    assert table
-    with monkeypatch.context() as without:
-        without.setattr(vectors, "load_table", lambda: None)
-        store.put_entries([Record(f"{at}", f"otter {at}") for at in range(1_001)])
-
-    def make(connection: sqlite3.Connection) -> int:
-        with connection:
-            connection.execute("BEGIN IMMEDIATE")
-            return turns.make_batch_of_missing_vectors(connection, table)
-
-    assert [store.run_on_database(make) for _ in range(3)] == [1_000, 1, 0]
-    store.run_on_database(
-        lambda base: base.execute("UPDATE facts SET value = 'x' WHERE name = 'table'")
-    )
-    assert [store.run_on_database(make) for _ in range(3)] == [1_000, 1, 0]
-    assert rows(store, "SELECT value FROM facts WHERE name = 'table'") == [
-        (turns.table_digest(table),)
-    ]
-
-
-def test_vectors_of_another_table_are_not_searched(store: Memory) -> None:
-    """Only words count until they are made anew."""
-    store.put_entries([Record("dog", "The puppy barks."), Record("cat", "The kitten sleeps.")])
-    store.run_on_database(
-        lambda base: base.execute("UPDATE facts SET value = 'x' WHERE name = 'table'")
-    )
-
-    assert store.search("quarrelsome") == []
-    assert [hit.id for hit in store.search("kitten")] == ["cat"]
 
 
 def test_entries_from_elsewhere_are_among_those_of_here(store: Memory) -> None:
@@ -190,20 +124,6 @@ def test_what_several_said_alike_elsewhere_is_listed_as_it_was_said_last(store: 
     assert [hit.id for hit in hits] == ["c", "b", "a", "d"]
 
 
-def test_three_times_as_many_as_are_wanted_are_held_against_the_floor(store: Memory) -> None:
-    """What comes after those is not looked at, however well it fits."""
-    poor = [other(f"{at}", f"nothing {at}", words=9.0 - at) for at in range(3)]
-    good = other("good", "retry limit importer", words=5.5)
-
-    def ids(limit: int, *found: tuple[Hit, ranking.Found]) -> list[str]:
-        hits = store.search("retry limit importer", limit, others=lambda: found, may_be_none=True)
-        return [hit.id for hit in hits]
-
-    assert ids(1, *poor[:2], good) == ["good"]
-    assert ids(1, *poor, good) == []
-    assert ids(2, *poor, good) == ["good"]
-
-
 def test_what_is_taken_out_leaves_no_word_in_the_file(store: Memory, world: Path) -> None:
     """Neither in the file nor in what is yet to be written into it."""
     store.put_entries([Record("a", "walrus zanzibar", rows="r1"), Record("b", "elk")])
@@ -215,30 +135,13 @@ def test_what_is_taken_out_leaves_no_word_in_the_file(store: Memory, world: Path
     assert b"elk" in left
 
 
-@pytest.mark.parametrize(
-    ("query", "words"),
-    [
-        ("Otter otter OTTER", ["Otter", "otter", "OTTER"]),
-        ("otter plan otter", ["otter", "plan"]),
-        ("check_one", ["check", "one"]),
-        ("e\u0301t\u00e9", ["\u00e9t\u00e9"]),
-        ("The", ["The"]),
-        ("", []),
-    ],
-)
-def test_words_are_told_apart_as_they_are_written(query: str, words: list[str]) -> None:
-    """Each once, in their order; a name falls into its parts."""
-    assert question.words_but_stop_words(query) == words
-
-
 def test_entries_of_a_project_are_those_in_it_and_below(store: Memory) -> None:
-    """By words and by meaning."""
+    """And no others."""
     places = {"a": "/p", "b": "/p/in", "c": "/p2", "d": ""}
     store.put_entries([Record(name, "puppy", project=place) for name, place in places.items()])
     search = functools.partial(store.search, within=Project(("/p",)))
 
     assert [hit.id for hit in search("puppy")] == ["a", "b"]
-    assert sorted(hit.id for hit in search("dog")) == ["a", "b"]
     assert len(store.search("puppy")) == 4
 
 
@@ -250,36 +153,6 @@ def test_entries_are_taken_in_together_or_not_at_all(store: Memory) -> None:
         store.put_entries([Record("a", "walrus"), Record("b", "elk", at=None)])  # type: ignore[arg-type]
 
     assert rows(store, "SELECT ref, text FROM entries") == [("a", "otter")]
-
-
-def test_an_entry_gets_a_share_of_what_its_neighbours_score(
-    store: Memory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Fifteen hundredths of each; the same where they are from elsewhere."""
-    monkeypatch.setattr(vectors, "load_table", lambda: None)
-    texts = {"a": "otter", "b": "an otter and an elk", "c": "yaks by a river, one otter, no elk"}
-    store.put_entries(
-        [Record(name, text, "alone" if name == "c" else "g") for name, text in texts.items()]
-    )
-
-    def scores(*others: tuple[Hit, ranking.Found]) -> dict[str, float]:
-        return {hit.id: hit.score for hit in store.search("otter", others=lambda: others)}
-
-    linked = scores()
-    store.run_on_database(lambda base: base.execute("UPDATE entries SET before_id = NULL"))
-    alone = scores()
-
-    assert linked == pytest.approx(
-        {
-            "a": alone["a"] + 0.15 * alone["b"],
-            "b": alone["b"] + 0.15 * alone["a"],
-            "c": alone["c"],
-        }
-    )
-    far = [other("x", "far otter", words=9.0), other("y", "farther", words=8.0)]
-    apart, together = scores(*far), scores(far[0], (far[1][0]._replace(previous="x"), far[1][1]))
-    assert together["x"] == pytest.approx(apart["x"] + 0.15 * apart["y"])
-    assert together["y"] == pytest.approx(apart["y"] + 0.15 * apart["x"])
 
 
 def test_a_damaged_memory_is_told_unless_it_can_be_had_again(world: Path) -> None:
@@ -295,15 +168,6 @@ def test_a_damaged_memory_is_told_unless_it_can_be_had_again(world: Path) -> Non
             with pytest.raises(StoreError, match="was damaged and is begun anew: add all of it"):
                 store.search("otter")
         assert store.put_entries([Record("a", "otter")]) == 1
-
-
-def test_the_words_of_a_question_that_tell_nothing_are_left_out() -> None:
-    """Unless it has no others; sixty are enough of any question."""
-    assert question.words_but_stop_words("What is the otter plan?") == ["otter", "plan"]
-    assert question.words_but_stop_words("what is the") == ["what", "is", "the"]
-    many = " ".join(f"word{number}" for number in range(61))
-    assert len(question.words_but_stop_words(many)) == 60
-    assert question.fts_expression_of_any_word("otter plan") == '"otter" OR "plan"'
 
 
 @pytest.mark.parametrize(
@@ -406,18 +270,3 @@ def test_a_search_gives_ten_hits_or_as_many_as_are_wanted(world: Path) -> None:
     assert len(store.search("otter", 3)) == 3
     assert len(store.search("otter", 99, Project(("/p1",)))) == 12
     assert store.search("") == []
-
-
-def test_vectors_are_read_once_and_again_where_they_have_changed(store: Memory) -> None:
-    """By whomever: another process may have added some."""
-    store.put_entries([Record("a", "The puppy barks.")])
-    scanned = []
-    for change in (None, None, "b", None):
-        if change:
-            Memory(store.folder).put_entries([Record(change, "A kitten sleeps.")])
-        store.search("a small dog")
-        scanned.append(store._scanned[1])
-
-    first, again, changed, last = scanned
-    assert first is not None
-    assert (again is first, changed is first, last is changed) == (True, False, True)

@@ -1,16 +1,9 @@
-"""Sessions where the client keeps them, and a small table of vectors."""
+"""Sessions where the client keeps them."""
 
 from __future__ import annotations
 
-import struct
-from typing import TYPE_CHECKING
-
 from brimline.fast import paths
 from brimline.testing import SessionBuilder, text_block
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 SESSION = "0a1b2c3d-0000-4000-8000-000000000001"
 QUESTION = "Why did we drop the session store? Use signed cookies from now on."
@@ -37,13 +30,3 @@ def talked(project_dir: str, session_id: str = SESSION, **settings: object) -> S
     session.reply(7_000, text_block("Thursday, for the release candidate."))
     session.compact(150_000, summary="Summary: the cookies are signed with the rotating pepper.")
     return session
-
-
-def table(folder: Path, words: Mapping[str, tuple[int, ...]]) -> None:
-    """Write a table of vectors."""
-    size = len(next(iter(words.values())))
-    (folder / "words.txt").write_text("\n".join(words) + "\n", encoding="utf-8")
-    data = b"BRIMVEC1" + struct.pack("<II", len(words), size)
-    data += struct.pack(f"<{len(words)}f", *[0.5] * len(words))
-    data += b"".join(struct.pack(f"{size}b", *row) for row in words.values())
-    (folder / "words.bin").write_bytes(data)

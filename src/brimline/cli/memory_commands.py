@@ -16,7 +16,7 @@ import click
 from brimline import output
 from brimline.errors import BrimlineError, StateError, TeamError
 from brimline.fast import paths
-from brimline.recall import database, hits, overview, together, vectors
+from brimline.recall import database, hits, overview, together
 from brimline.transcript.project import is_within, project_of_caller, real_folder
 
 if TYPE_CHECKING:
@@ -50,8 +50,6 @@ def search_command(words: tuple[str, ...], everywhere: bool, limit: int, as_json
     _print_note_if_search_was_renewed()
     if document["problem"]:
         output.print_note(f"from this machine alone: {document['problem']}")
-    if not vectors.load_table():
-        output.print_note(vectors.no_vectors_text())
     if document["reading"]:
         output.print_note(hits.progress_text(document["reading"]))
     if not document["hits"] and not everywhere:
@@ -201,8 +199,6 @@ def index_command(rebuild: bool, as_json: bool) -> None:
     with output.Progress("Reading sessions", total) as progress:
         done = deep.index_sources(home_dir, project, exclude, progress=progress.advance)
     _print_note_if_search_was_renewed()
-    if not vectors.load_table():
-        output.print_note(vectors.no_vectors_text())
     counts = hits.open_or_make_memory(home_dir).run_on_database(overview.entry_and_session_counts)
     total = sum(counts["entries"].values())
     told = f"{_entry_count_text(done.added)} added, {total:,} in all."

@@ -18,7 +18,7 @@ from brimline.errors import BrimlineError, StoreError
 from brimline.fast import clock, policy
 from brimline.foreign import flatten, quote
 from brimline.output import one_line
-from brimline.recall import deep, hot, stored, together, turns, vectors
+from brimline.recall import deep, hot, stored, together, turns
 from brimline.recall.hits import open_or_make_memory, progress_text, reading_progress_if_unfinished
 
 if TYPE_CHECKING:
@@ -60,8 +60,7 @@ def search_as_text(
         if room < 0:
             break
         rows.append(row)
-    how = "" if vectors.load_table() else " (by words alone)"
-    head = f'[brimline recall: said before, best first{how}; key="m…" shows one with its context]'
+    head = '[brimline recall: said before, best first; key="m…" shows one with its context]'
     notes = [f"[from this machine alone: {one_line(problem, _HIT_CHARACTERS)}]"] if problem else []
     state = reading_progress_if_unfinished(home_dir)
     notes += [f"[{progress_text(state)}]"] if state else []

@@ -5,7 +5,8 @@ mended; where no file can be written, the same happens in memory. The file is na
 generation (`1-4.sqlite3`): versions with other formats have files of their own, and nobody opens
 the remains of a generation that was replaced. WAL lets many processes read while one writes.
 `documents` are stored outputs, `entries` are for memory: texts that follow each other in a group,
-`shared` is what a team's server has of them.
+each with the `hidden` words that it is found by beside its own; `shared` is what a team's server
+has of them.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from brimline.errors import StoreError, reason
 from brimline.fast import io
+from brimline.recall.question import hidden_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -25,8 +27,8 @@ if TYPE_CHECKING:
     Answer = TypeVar("Answer")
 
 FORMAT = 1
-# Also in the schema; a version with another one adds its tables, and none is in the way.
-_LAYOUT = 3
+# A version with another one adds its tables, and none is in the way.
+_LAYOUT = 4
 _BUSY_S = 5.0
 _ATTEMPTS = 3
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
@@ -36,59 +38,65 @@ _UNWRITABLE = (
     *(sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL),
     *(sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_NOLFS),
 )
-_SCHEMA = """
-    BEGIN IMMEDIATE;
-    CREATE TABLE IF NOT EXISTS documents (
+_SCHEMA = (
+    """CREATE TABLE IF NOT EXISTS documents (
         id INTEGER PRIMARY KEY, source TEXT NOT NULL, ref TEXT NOT NULL, project TEXT NOT NULL,
         session TEXT NOT NULL, at REAL NOT NULL, title TEXT NOT NULL, text TEXT NOT NULL,
         state TEXT NOT NULL, UNIQUE (source, ref)
-    );
-    CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(
+    )""",
+    """CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(
         title, text, content='documents', content_rowid='id',
         tokenize='porter unicode61 remove_diacritics 2'
-    );
-    CREATE TRIGGER IF NOT EXISTS added AFTER INSERT ON documents BEGIN
+    )""",
+    """CREATE TRIGGER IF NOT EXISTS added AFTER INSERT ON documents BEGIN
         INSERT INTO words (rowid, title, text) VALUES (new.id, new.title, new.text);
-    END;
-    CREATE TRIGGER IF NOT EXISTS removed AFTER DELETE ON documents BEGIN
+    END""",
+    """CREATE TRIGGER IF NOT EXISTS removed AFTER DELETE ON documents BEGIN
         INSERT INTO words (words, rowid, title, text)
         VALUES ('delete', old.id, old.title, old.text);
-    END;
-    CREATE TABLE IF NOT EXISTS entries (
+    END""",
+    """CREATE TABLE IF NOT EXISTS entries (
         id INTEGER PRIMARY KEY, ref TEXT NOT NULL UNIQUE, source TEXT NOT NULL,
         project TEXT NOT NULL, session TEXT NOT NULL, at REAL NOT NULL,
         has_vector INTEGER NOT NULL DEFAULT 0, before_id INTEGER,
-        text TEXT NOT NULL, before TEXT NOT NULL
-    );
-    CREATE INDEX IF NOT EXISTS entries_of_session ON entries (session);
-    CREATE INDEX IF NOT EXISTS entries_of_project ON entries (project);
-    CREATE INDEX IF NOT EXISTS entries_before ON entries (before_id);
-    CREATE INDEX IF NOT EXISTS entries_plain ON entries (id) WHERE NOT has_vector;
-    CREATE VIRTUAL TABLE IF NOT EXISTS turns USING fts5(
+        text TEXT NOT NULL, before TEXT NOT NULL, hidden TEXT NOT NULL DEFAULT ''
+    )""",
+    "CREATE INDEX IF NOT EXISTS entries_of_session ON entries (session)",
+    "CREATE INDEX IF NOT EXISTS entries_of_project ON entries (project)",
+    "CREATE INDEX IF NOT EXISTS entries_before ON entries (before_id)",
+    """CREATE VIRTUAL TABLE IF NOT EXISTS turns USING fts5(
         before, text, content='entries', content_rowid='id',
         tokenize='porter unicode61 remove_diacritics 2'
-    );
-    CREATE TRIGGER IF NOT EXISTS entry_added AFTER INSERT ON entries BEGIN
-        INSERT INTO turns (rowid, before, text) VALUES (new.id, new.before, new.text);
-    END;
-    CREATE TRIGGER IF NOT EXISTS entry_removed AFTER DELETE ON entries BEGIN
+    )""",
+    """CREATE TRIGGER IF NOT EXISTS entry_added AFTER INSERT ON entries BEGIN
+        INSERT INTO turns (rowid, before, text)
+        VALUES (new.id, new.before, new.text || ' ' || new.hidden);
+    END""",
+    """CREATE TRIGGER IF NOT EXISTS entry_removed AFTER DELETE ON entries BEGIN
         INSERT INTO turns (turns, rowid, before, text)
-        VALUES ('delete', old.id, old.before, old.text);
-    END;
-    CREATE TRIGGER IF NOT EXISTS entry_changed AFTER UPDATE OF before ON entries BEGIN
+        VALUES ('delete', old.id, old.before, old.text || ' ' || old.hidden);
+    END""",
+    """CREATE TRIGGER IF NOT EXISTS entry_changed AFTER UPDATE OF before, hidden ON entries BEGIN
         INSERT INTO turns (turns, rowid, before, text)
-        VALUES ('delete', old.id, old.before, old.text);
-        INSERT INTO turns (rowid, before, text) VALUES (new.id, new.before, new.text);
-    END;
-    CREATE TABLE IF NOT EXISTS vectors (block INTEGER PRIMARY KEY, records BLOB NOT NULL);
-    CREATE TABLE IF NOT EXISTS projects (number INTEGER PRIMARY KEY, project TEXT UNIQUE NOT NULL);
-    CREATE TABLE IF NOT EXISTS shared (
+        VALUES ('delete', old.id, old.before, old.text || ' ' || old.hidden);
+        INSERT INTO turns (rowid, before, text)
+        VALUES (new.id, new.before, new.text || ' ' || new.hidden);
+    END""",
+    """CREATE TABLE IF NOT EXISTS shared (
         server TEXT NOT NULL, point TEXT NOT NULL, state TEXT NOT NULL, PRIMARY KEY (server, point)
-    ) WITHOUT ROWID;
-    CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-    PRAGMA user_version = 3;
-    COMMIT;
-"""
+    ) WITHOUT ROWID""",
+    "CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    f"PRAGMA user_version = {_LAYOUT}",
+)
+# What version 0.2.0 wrote has vectors, which nobody asks for, and no hidden words. To that version
+# a file without `has_vector` is damaged.
+_FROM_LAYOUT_3 = (
+    "ALTER TABLE entries ADD COLUMN hidden TEXT NOT NULL DEFAULT ''",
+    "DELETE FROM vectors",
+    "DROP TRIGGER entry_added",
+    "DROP TRIGGER entry_removed",
+    "DROP TRIGGER entry_changed",
+)
 # The damaged files that this process began anew.
 renewed: list[str] = []
 
@@ -191,11 +199,22 @@ def _connect(path: str) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA secure_delete = ON").fetchall()
         if connection.execute("PRAGMA user_version").fetchone()[0] != _LAYOUT:
-            connection.executescript(_SCHEMA)
+            _bring_up_to_layout(connection)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _bring_up_to_layout(connection: sqlite3.Connection) -> None:
+    with changing(connection):
+        columns = [row[1] for row in connection.execute("PRAGMA table_info(entries)")]
+        is_old = columns and "hidden" not in columns
+        for statement in (*(_FROM_LAYOUT_3 if is_old else ()), *_SCHEMA):
+            connection.execute(statement)
+        if is_old:
+            connection.create_function("hidden_words", 1, hidden_words, deterministic=True)
+            connection.execute("UPDATE entries SET hidden = hidden_words(text)")
 
 
 def is_damage_error(error: Exception) -> bool:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from brimline.carry import checkpoint, ledger, links, notes
 from brimline.fast import clock, io, paths
 from brimline.masking import mask
-from brimline.recall import hits, hot, stored, turns, vectors
+from brimline.recall import hits, hot, stored, turns
 from brimline.recall.record import Record
 from brimline.recall.turns import STEP
 from brimline.state import forgotten
@@ -96,10 +96,7 @@ def index_sources(
     gone = [path for path in stamps if path not in by_path and path.endswith(".md")]
     intake.drop_gone_and_excluded(gone)
     fresh = sorted(_changed_sources(by_path.values(), stamps), key=lambda source: -source.changed)
-    taken = _index_and_count_entries(intake, fresh, stamps, until, progress or (lambda _: None))
-    while time.monotonic() < until and intake.memory.run_on_database(_add_missing_vector_batch):
-        pass
-    return taken
+    return _index_and_count_entries(intake, fresh, stamps, until, progress or (lambda _: None))
 
 
 def _index_and_count_entries(
@@ -342,7 +339,7 @@ class _Intake:
             for path in gone:
                 turns.remove_where(connection, _OF_FILE, (path, glob.escape(path) + "#*"))
                 connection.execute("DELETE FROM facts WHERE name = ?", (f"file:{path}",))
-            for (project,) in connection.execute("SELECT project FROM projects").fetchall():
+            for (project,) in connection.execute("SELECT DISTINCT project FROM entries").fetchall():
                 if is_excluded_project(project, self._refused.folders):
                     turns.remove_where(connection, "project = ?", (project,))
 
@@ -451,13 +448,3 @@ def _note_or_checkpoint_entries(home_dir: str, source: Source) -> Iterator[Recor
         yield Record(
             source.path, text, f"{session}/checkpoint", source.changed, CHECKPOINT, project
         )
-
-
-def _add_missing_vector_batch(connection: sqlite3.Connection) -> int:
-    """Vectors for entries that were taken in where there was no table."""
-    table = vectors.load_table()
-    if table is None:
-        return 0
-    with connection:
-        connection.execute("BEGIN IMMEDIATE")
-        return turns.make_batch_of_missing_vectors(connection, table)

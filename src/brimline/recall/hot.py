@@ -9,24 +9,22 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from brimline.errors import StateError
 from brimline.fast import io
 from brimline.foreign import flatten
 from brimline.masking import mask
-from brimline.recall import hotindex, textfile
+from brimline.recall import frontmatter, hotindex, textfile
 from brimline.settings import clientsettings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 INDEX, ARCHIVE = hotindex.INDEX, hotindex.ARCHIVE
 TYPES = ("user", "feedback", "project", "reference")
 # Two topics may say "yes"; a longer text is not needed twice.
 _LEAST_SAME = 20
-# What the library lets through for values that do not fit their tags, and for deep nesting.
-_BAD_VALUES = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
 _SLUG = re.compile(r"[^\w]+")
 _SLUG_BYTES = 60
 # These names are not for topics, however a file system compares them.
@@ -41,7 +39,8 @@ class Topic(NamedTuple):
     description: str = ""
     type: str = ""
     text: str = ""
-    front: Any = None
+    front: tuple[str, ...] = ()
+    """The lines of its head."""
     problem: str = ""
     line: int = 1
 
@@ -91,8 +90,9 @@ def add_topic(
         raise StateError(f"{name!r} is not a name for a topic: it looks like a path")
     if not name or not description or not text.strip():
         raise StateError("a topic needs a name, a description and a text")
-    front = {"name": name, "description": description, "type": kind}
-    front |= {"source": source} if source else {}
+    parts = {"name": name, "description": description, "type": kind}
+    parts |= {"source": source} if source else {}
+    front = tuple(frontmatter.line(key, value) for key, value in parts.items())
     document = _topic_file_text(front, text)
     path = _free_topic_path(place, name)
     textfile.refuse_too_large(path, document.encode())
@@ -153,19 +153,14 @@ def edit_topic(
         description=_to_masked_line(description) if description else topic.description,
         text=mask(text) if text is not None else topic.text,
     )
-    document = _topic_file_text(_edited_front_matter_dict(changed), changed.text)
+    front = frontmatter.with_field(topic.front, "description", changed.description)
+    front = frontmatter.with_field(front, "type", changed.type)
+    changed = changed._replace(front=tuple(front))
+    document = _topic_file_text(front, changed.text)
     if not textfile.try_replace_if_unchanged(topic.path, before, document):
         raise StateError(f"{topic.path} was changed meanwhile: nothing was written")
     _put_topic_in_index(place, changed)
     return changed
-
-
-def _edited_front_matter_dict(topic: Topic) -> dict[str, Any]:
-    """The head of a topic with its description and type, which stays nested where it was."""
-    front = dict(topic.front) | {"description": topic.description}
-    if "type" in front or not isinstance(front.get("metadata"), dict):
-        return front | {"type": topic.type}
-    return front | {"metadata": front["metadata"] | {"type": topic.type}}
 
 
 def remove_topic(place: str, name: str) -> Topic:
@@ -262,40 +257,23 @@ def index_text_cut_to_fit(place: str, room: int) -> str:
 
 def parse_topic(path: str, raw: bytes) -> Topic:
     """A topic file; what is wrong with it is part of the answer."""
-    import yaml
-
     lines = raw.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
     end = next((at for at, line in enumerate(lines[1:], 1) if line.rstrip() == "---"), 0)
     if lines[0].rstrip() != "---" or not end:
         return Topic(path, text="\n".join(lines), problem="it has no front matter")
-    text = "\n".join(lines[end + 1 :]).strip("\n")
+    front, text = lines[1:end], "\n".join(lines[end + 1 :]).strip("\n")
     try:
-        front = yaml.safe_load("\n".join(lines[1:end]))
-    except (yaml.YAMLError, *_BAD_VALUES) as error:
-        return _topic_with_bad_yaml(path, text, error)
-    front = front if isinstance(front, dict) else {}
-    parts = _name_description_type_in(front)
+        fields = frontmatter.read_fields(front)
+    except frontmatter.BadLineError as error:
+        problem = f"a line of its front matter {error}"
+        return Topic(path, text=text, problem=problem, line=error.number + 2)
+    parts = {key: fields.get(key, "") for key in ("name", "description", "type")}
     problem = next((f"its front matter has no {key}" for key, one in parts.items() if not one), "")
-    if problem or parts["type"] in TYPES:
-        return Topic(path, **parts, text=text, front=front, problem=problem, line=1)
-    problem = f"its type {parts['type']!r} is none of {', '.join(TYPES)}"
-    line = next((number for number, row in enumerate(lines[:end], 1) if "type:" in row), 1)
-    return Topic(path, **parts, text=text, front=front, problem=problem, line=line)
-
-
-def _topic_with_bad_yaml(path: str, text: str, error: Exception) -> Topic:
-    mark = getattr(error, "problem_mark", None)
-    reason = str(getattr(error, "problem", None) or error).split("\n")[0]
-    line = mark.line + 2 if mark else 1
-    return Topic(path, text=text, problem=f"its front matter is not YAML: {reason}", line=line)
-
-
-def _name_description_type_in(front: dict[str, Any]) -> dict[str, str]:
-    """Name, description and type, empty where they are no texts; the type may be nested."""
-    nested = front.get("metadata")
-    kind = front.get("type") or (nested.get("type") if isinstance(nested, dict) else None)
-    parts = {"name": front.get("name"), "description": front.get("description"), "type": kind}
-    return {key: value if isinstance(value, str) else "" for key, value in parts.items()}
+    line = 1
+    if not problem and parts["type"] not in TYPES:
+        problem = f"its type {parts['type']!r} is none of {', '.join(TYPES)}"
+        line = next((number for number, row in enumerate(front, 2) if "type:" in row), 1)
+    return Topic(path, **parts, text=text, front=tuple(front), problem=problem, line=line)
 
 
 def _refuse_unknown_type(kind: str) -> None:
@@ -379,16 +357,14 @@ def _put_topic_in_index(place: str, topic: Topic) -> None:
 
 
 def _move_entries_to_archive(place: str, moved: list[list[str]]) -> None:
-    front = {"name": "archive", "description": "Older entries of the index", "type": "reference"}
+    front = ("name: archive", "description: Older entries of the index", "type: reference")
     io.create_exclusively(f"{place}/{ARCHIVE}", _topic_file_text(front, "").encode())
     textfile.change_lines(f"{place}/{ARCHIVE}", lambda old: hotindex.archive_with_moved(old, moved))
 
 
-def _topic_file_text(front: dict[str, Any], text: str) -> str:
-    import yaml
-
-    head = yaml.safe_dump(front, sort_keys=False, allow_unicode=True, width=1_000)
-    return f"---\n{head}---\n\n{text.strip()}\n".encode("utf-8", "replace").decode()
+def _topic_file_text(front: Iterable[str], text: str) -> str:
+    head = "\n".join(front)
+    return f"---\n{head}\n---\n\n{text.strip()}\n".encode("utf-8", "replace").decode()
 
 
 def _to_masked_line(text: str) -> str:

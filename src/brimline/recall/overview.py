@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from brimline import output
-from brimline.recall import hits, hot, vectors
+from brimline.recall import hits, hot
 
 if TYPE_CHECKING:
     import sqlite3
@@ -52,7 +52,7 @@ def status_document(home_dir: str, folder: str) -> dict[str, Any]:
         "sessions": 0,
     }
     document |= hits.run_if_memory(home_dir, entry_and_session_counts, {})
-    return document | {"vectors": vectors.load_table() is not None}
+    return document
 
 
 def status_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
@@ -65,7 +65,6 @@ def status_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
             "search",
             f"{kinds or 'nothing yet'}; {output.count_text(document['sessions'], 'session')}",
         ),
-        ("meaning", "searched too" if document["vectors"] else vectors.no_vectors_text()),
     ]
 
 

@@ -1,4 +1,4 @@
-"""An entry as a point on the server and back: its id by content, its vectors, its payload.
+"""An entry as a point on the server and back: its id by content, its words, its payload.
 
 BM25 comes in two halves: weights of the words in a text here, how rare a word is on the server. The
 words are those of the local search, as SQLite's tokenizer has them.
@@ -14,18 +14,15 @@ import zlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import output, programs
-from brimline.errors import TeamError
 from brimline.foreign import flatten
 from brimline.masking import mask
-from brimline.recall import deep, question, ranking, turns, vectors
+from brimline.recall import deep, question, ranking
 from brimline.recall.qdrant import refuse_strange_answers
 from brimline.recall.record import Hit, Record
 from brimline.recall.turns import CANDIDATES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from brimline.recall.vectors import Table
 
 WORDS, PAIR = "words", "pair"
 INDEXED = {"project", "session", "author", "home"}
@@ -62,18 +59,6 @@ class Item(NamedTuple):
     previous: str
 
 
-def load_vector_table() -> Table:
-    """The table of vectors, without which there are no points.
-
-    Raises:
-        TeamError: there is none.
-    """
-    found = vectors.load_table()
-    if found is None:
-        raise TeamError(f"a team's memory is searched by meaning: {vectors.no_vectors_text()}")
-    return found
-
-
 def project_label(folder: str, last_label: str = "") -> str:
     """A project by what its repository is cloned from, else by its folder's name.
 
@@ -97,49 +82,35 @@ def point_id(home: str, project: str, session: str, ref: str, text: str) -> str:
     return str(uuid.uuid5(uuid.NAMESPACE_OID, "\0".join(parts)))
 
 
-def vector_name(table: Table) -> str:
-    """The model is part of the name: vectors of another one have another."""
-    return f"meaning-{turns.table_digest(table)}"
-
-
-def points_schema(table: Table) -> dict[str, Any]:
+def points_schema() -> dict[str, Any]:
     """Return what a collection is made of."""
-    return {
-        "vectors": {vector_name(table): {"size": table.dimensions, "distance": "Cosine"}},
-        "sparse_vectors": {name: {"modifier": "idf"} for name in (WORDS, PAIR)},
-    }
+    return {"vectors": {}, "sparse_vectors": {name: {"modifier": "idf"} for name in (WORDS, PAIR)}}
 
 
-def to_points(items: Sequence[Item], table: Table, common: dict[str, str]) -> list[dict[str, Any]]:
+def to_points(items: Sequence[Item], common: dict[str, str]) -> list[dict[str, Any]]:
     """Entries as the server takes them, each with what is common to all."""
-    dense = ranking.blend_vectors_with_previous(
-        table.encode([item.record.text for item in items]),
-        table.encode([item.before for item in items]),
-    )
-    sparse = _pair_weights([(item.before, item.record.text) for item in items])
+    texts = [item.record.text for item in items]
+    shown = [f"{text} {question.hidden_words(text)}" for text in texts]
+    sparse = _pair_weights([(item.before, text) for item, text in zip(items, shown, strict=True)])
     made = []
-    for item, vector, (words, pair) in zip(items, dense, sparse, strict=True):
+    for item, (words, pair) in zip(items, sparse, strict=True):
         told = output.pick_attrs(item.record, "text project session at source")
         payload = told | {"previous": item.previous} | common
-        by_name = {vector_name(table): _round_all(vector), WORDS: words, PAIR: pair}
-        made.append({"id": item.record.ref, "vector": by_name, "payload": payload})
+        vector = {WORDS: words, PAIR: pair}
+        made.append({"id": item.record.ref, "vector": vector, "payload": payload})
     return made
 
 
-def make_searches(query: str, table: Table, home: str, project: str | None) -> list[dict[str, Any]]:
-    """One request: what other homes have, by meaning, by words, by words with the entry before."""
+def make_searches(query: str, home: str, project: str | None) -> list[dict[str, Any]]:
+    """One request: what other homes have, by words with the entry before, and by words."""
     ((words, _),) = _pair_weights([("", " ".join(question.words_but_stop_words(query)))])
     asked = {"indices": words["indices"], "values": [1.0] * len(words["indices"])}
-    meaning = _round_all(table.encode([query])[0])
     only = {"must_not": [match_condition("home", home)]}
     only |= {} if project is None else {"must": [match_condition("project", project)]}
-    name = vector_name(table)
-    ways = [(name, meaning), (PAIR, asked)][: 1 + bool(words["indices"])]
-    of_each = {"limit": CANDIDATES, "filter": only}
-    prefetch = [of_each | {"using": using, "query": sought} for using, sought in ways]
-    common = {"prefetch": prefetch, "limit": 2 * CANDIDATES}
-    ways += [(WORDS, asked)] if ways[1:] else []
-    return [common | {"using": u, "query": q, "with_payload": u == name} for u, q in ways]
+    by_pair = {"using": PAIR, "query": asked, "limit": CANDIDATES}
+    found = by_pair | {"filter": only}
+    same = {"prefetch": [found], "using": WORDS, "query": asked, "limit": CANDIDATES}
+    return [found | {"with_payload": True}, same] if words["indices"] else []
 
 
 def match_condition(field: str, value: str) -> dict[str, Any]:
@@ -160,15 +131,13 @@ def read_search_answers(
     made = []
     most = _MOST_PER_WORD * len(question.words_but_stop_words(query))
     with refuse_strange_answers():
-        limits = (1.0, most, most)
-        scores = [
-            {point["id"]: _clamp_to_plus_minus(point["score"], limit) for point in answer["points"]}
-            for answer, limit in zip(answers, limits, strict=False)
-        ]
-        meaning, pair, words = [*scores, {}, {}][:3]
+        pair, words = (
+            {point["id"]: _clamp_to_plus_minus(point["score"], most) for point in answer["points"]}
+            for answer in answers
+        )
         for point in answers[0]["points"]:
             key, payload = point["id"], point.get("payload")
-            found = ranking.Found(*(kind.get(key, 0.0) for kind in (words, pair, meaning)))
+            found = ranking.Found(words.get(key, 0.0), pair[key])
             with contextlib.suppress(LookupError, TypeError, ValueError, AttributeError):
                 if project in (None, payload["project"]):
                     made.append((_make_hit(str(key), payload), found))

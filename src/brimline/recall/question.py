@@ -1,10 +1,11 @@
-"""A question: its words that tell something, words that mean the same, and what answers it.
-
-What is below the floor of the search is about something else, and no hit.
+"""A question: its words that tell something, forms of them, and what answers it.
 
 What counts is the share of the question's words that an entry holds, together with the one before
-it; half of a word's weight is the same for all, half is how rare it is here. Of words that no entry
-holds, a name or a rare word speaks of something else, a common one may be said otherwise here.
+it; half of a word's weight is the same for all, half is how rare it is here. What holds too little
+of a question is about something else, and no hit.
+
+Scripts without blanks, or with endings, are searched by pairs of characters, and long words also by
+how they end: `Speicherverwaltung` is found by `Verwaltung`.
 """
 
 from __future__ import annotations
@@ -13,24 +14,28 @@ import contextlib
 import math
 import re
 import sqlite3
-import statistics
+import string
 import unicodedata
 from typing import TYPE_CHECKING
 
-from brimline.recall import vectors
-
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from brimline.recall.vectors import Table
-
-# What one of the first hits reaches, and what every hit does.
-_ONE_OF_FIRST, _EVERY = 0.42, 0.15
-_FIRST = 5
 _TOKENIZER = "tokenize='porter unicode61 remove_diacritics 2'"
 # In a small memory every word is in a large part of the entries, and tells as much as elsewhere.
 _FEW = 1_000
 _TOKEN = re.compile(r"[^\W_]+")
+# Kana, Chinese characters and Hangul, and what stands between them in a word.
+_BY_PAIRS = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+_SCRIPT = re.compile(f"[{_BY_PAIRS}]+|[^{_BY_PAIRS}]+")
+_IS_BY_PAIRS = re.compile(f"[{_BY_PAIRS}]")
+# Pairs of these alone are endings and particles.
+_HIRAGANA = re.compile("[\u3040-\u309f]+")
+# Of how many letters long words are, and a part of one at least.
+_COMPOUND, _LONGEST, _PART = 9, 60, 5
+_ENDING = re.compile("(?:e[ns]|[ens])$")
+# Letters that no stemmer knows and no text uses: a word backwards is not another word.
+_WIDE = {ord(letter): ord(letter) + 0xFEE0 for letter in string.ascii_lowercase}
 _MOST_TERMS = 60
 # Every text has them, and a question most of all.
 _STOP_WORDS = frozenset(
@@ -48,8 +53,7 @@ _SLIGHT = frozenset(
 )
 # A name tells more than another word.
 _NAME = 2.0
-_MOST_RELATED_PER_WORD = 5
-_COUNTS = "SELECT (SELECT count(*) FROM entries), count(*) FROM turns WHERE turns MATCH ?"
+_HOLDING = "SELECT {} FROM turns WHERE turns MATCH ?"
 
 
 @contextlib.contextmanager
@@ -60,91 +64,101 @@ def empty_word_table(columns: str) -> Iterator[sqlite3.Connection]:
         yield base
 
 
-def fts_expression_of_any_word(query: str) -> str:
-    """Any of the words of a question, in SQLite's language; those that tell nothing are left out.
-
-    A name such as `check_one` is searched by its parts.
-    """
-    return " OR ".join(f'"{word}"' for word in words_but_stop_words(query))
-
-
 def words_but_stop_words(query: str) -> list[str]:
-    """The words of a question that tell what is sought."""
+    """The words of a question that tell what is sought; a name such as `check_one` by its parts."""
+    found: list[str] = []
     # As they are: SQLite folds case and accents of both sides alike.
-    words = list(dict.fromkeys(_TOKEN.findall(unicodedata.normalize("NFC", query))))[:_MOST_TERMS]
-    return [word for word in words if word.lower() not in _STOP_WORDS] or words
+    for token in _TOKEN.findall(unicodedata.normalize("NFC", query)):
+        found += _pairs(token) if _IS_BY_PAIRS.search(token) else [token]
+    words = list(dict.fromkeys(found))[:_MOST_TERMS]
+    telling = [w for w in words if w.lower() not in _STOP_WORDS and not _HIRAGANA.fullmatch(w)]
+    return telling or words
 
 
-def related_words(connection: sqlite3.Connection, table: Table, asked: Sequence[str]) -> list[str]:
-    """The nearest words that entries hold; other forms of a word that is there already are none."""
-    related: list[str] = []
-    with empty_word_table("text") as base:
-        base.executemany("INSERT INTO turns VALUES (?)", [(word,) for word in asked])
-        for near in table.words_near_each([word for word in asked if word.isalpha()]):
-            held = (word for word in near if _has_text_with_word(connection, word))
-            fresh = (word for word in held if not _has_text_with_word(base, word))
-            for _, word in zip(range(_MOST_RELATED_PER_WORD), fresh, strict=False):
-                related.append(word)
-                base.execute("INSERT INTO turns VALUES (?)", (word,))
-    return related
+def hidden_words(text: str) -> str:
+    """What a text is found by besides its words as SQLite sees them."""
+    found: list[str] = []
+    for token in _TOKEN.findall(unicodedata.normalize("NFC", text)):
+        if not token.isascii() and _IS_BY_PAIRS.search(token):
+            found += _pairs(token)
+        elif _COMPOUND <= len(token) <= _LONGEST and token.isalpha():
+            found.append(_backwards(_ENDING.sub("", token)))
+    return " ".join(found)
 
 
-def _has_text_with_word(connection: sqlite3.Connection, word: str) -> bool:
-    """Tell whether a text has a word, in any of its forms."""
-    question = "SELECT 1 FROM turns WHERE turns MATCH ? LIMIT 1"
-    return connection.execute(question, (f'"{word}"',)).fetchone() is not None
+def _pairs(token: str) -> list[str]:
+    """The pairs of characters in a word, and its parts in other scripts."""
+    found: list[str] = []
+    for part in _SCRIPT.findall(token):
+        is_split = len(part) > 1 and _IS_BY_PAIRS.match(part)
+        found += [part[at : at + 2] for at in range(len(part) - 1)] if is_split else [part]
+    return found
 
 
-def keys_above_floor(
-    connection: sqlite3.Connection, query: str, words: Sequence[str], texts: Mapping[int, str]
-) -> list[int]:
-    """Those of the candidates that are hits; none where the question is about something else.
+def any_of(words: Sequence[str]) -> str:
+    """An expression of FTS5 that any of some words fits."""
+    return " OR ".join(f'"{word}"' for word in words)
 
-    Args:
-        connection: the search, which knows how rare a word is.
-        query: the question.
-        words: those of the question that tell what is sought.
-        texts: each candidate with the entry before it, the best first.
-    """
-    if not words:
-        return []
+
+def any_form_of(words: Sequence[str]) -> str:
+    """The same for words that begin or end with one of them, or that one begins or ends with."""
+    return " OR ".join(form for word in words for form in _forms(word))
+
+
+def _forms(word: str) -> Iterator[str]:
+    if _IS_BY_PAIRS.match(word):
+        yield from [f'"{word}" *'] if len(word) == 1 else []
+    elif _PART <= len(word) <= _LONGEST and word.isalpha():
+        base = _ENDING.sub("", word)
+        for form in (base, _backwards(base), _backwards(word)):
+            yield f'"{form}" *'
+        for at in range(_PART, len(word) - _PART + 1):
+            yield f'"{word[:at]}" OR "{word[at:]}"'
+
+
+def _backwards(word: str) -> str:
+    return word.lower()[::-1].translate(_WIDE)
+
+
+def all_in_one(words: Sequence[str]) -> str:
+    """The same for an entry that holds all of them by itself."""
+    return "text : (" + " AND ".join(f'"{word}"' for word in words) + ")"
+
+
+def shares_held(
+    connection: sqlite3.Connection, query: str, words: Sequence[str], texts: Sequence[str]
+) -> list[float]:
+    """Of each text, the share that it holds of what the question's words weigh."""
+    shares = [0.0] * len(texts)
     weighty = [word for word in words if word.lower() not in _SLIGHT] or words
-    shares = _text_weight_shares(_weights_of_words(connection, query, weighty), texts)
-    if max([*shares.values()][:_FIRST], default=0.0) < _ONE_OF_FIRST:
-        return []
-    return [key for key, share in shares.items() if share >= _EVERY]
+    weights = _weights_of_words(connection, query, weighty) if texts else {}
+    with empty_word_table("text") as base:
+        base.executemany("INSERT INTO turns (rowid, text) VALUES (?, ?)", enumerate(texts))
+        for word, weight in weights.items():
+            for (at,) in base.execute(_HOLDING.format("rowid"), (_in_any_form(word),)):
+                shares[at] += weight / sum(weights.values())
+    return shares
 
 
 def _weights_of_words(
     connection: sqlite3.Connection, query: str, words: Sequence[str]
 ) -> dict[str, float]:
     """Return how much each word tells: little where many entries have it."""
+    total = max(_FEW, connection.execute("SELECT count(*) FROM entries").fetchone()[0])
     rarities, weights = dict[str, float](), dict[str, float]()
     for word in words:
-        total, holding = connection.execute(_COUNTS, (f'"{word}"',)).fetchone()
-        rarities[word] = math.log(1 + (max(total, _FEW) - holding + 0.5) / (holding + 0.5))
-        weights[word] = 1.0 if holding else _weight_of_word_in_no_entry(query, word)
-    usual = statistics.mean(rarities.values())
+        (held,) = connection.execute(_HOLDING.format("count(*)"), (_in_any_form(word),)).fetchone()
+        rarities[word] = math.log(1 + (total - held + 0.5) / (held + 0.5))
+        weights[word] = _NAME if not held and _is_name(query, word) else 1.0
+    usual = sum(rarities.values()) / len(rarities)
     return {word: weight * (usual + rarities[word]) for word, weight in weights.items()}
 
 
-def _weight_of_word_in_no_entry(query: str, word: str) -> float:
-    """Return how much more than others a word tells that no entry holds."""
-    table = vectors.load_table()
-    rarity = table.rarity_of_word(word) if table else 0.5
+def _in_any_form(word: str) -> str:
+    return " OR ".join(filter(None, (f'"{word}"', any_form_of([word]))))
+
+
+def _is_name(query: str, word: str) -> bool:
+    """Tell whether a word is written as a name; the capital of a first word makes none."""
     after_first = word[1:] if query.startswith(word) else word
-    is_name = after_first != after_first.lower()
-    return (0.5 + rarity) * (_NAME if is_name else 1.0)
-
-
-def _text_weight_shares(weights: Mapping[str, float], texts: Mapping[int, str]) -> dict[int, float]:
-    """Of each text the share of the words' weight that it holds."""
-    shares = dict.fromkeys(texts, 0.0)
-    whole = sum(weights.values())
-    with empty_word_table("text") as base:
-        base.executemany("INSERT INTO turns (rowid, text) VALUES (?, ?)", texts.items())
-        for word, weight in weights.items():
-            question = "SELECT rowid FROM turns WHERE turns MATCH ?"
-            for (key,) in base.execute(question, (f'"{word}"',)):
-                shares[key] += weight / whole
-    return shares
+    return after_first != after_first.lower()

@@ -149,7 +149,7 @@ class Queue:
         self._list({item.record.ref: "" for item in items})
         if items:
             common = {"author": self.place.author, "home": self.home}
-            made = points.to_points(items, points.load_vector_table(), common)
+            made = points.to_points(items, common)
             server.change_points("PUT", "/points", {"points": made})
         self._list({item.record.ref: batch[item.record.ref][1] for item in items})
 
@@ -240,7 +240,7 @@ def prepare_collection(server: Server) -> None:
     """Make the collection where it is missing, and see that it fits.
 
     Raises:
-        TeamError: it was made for another model, or cannot be made.
+        TeamError: it was made for something else, or cannot be made.
     """
     try:
         told = server.ask_collection("GET")
@@ -251,9 +251,7 @@ def prepare_collection(server: Server) -> None:
         # while one node is down, and leave its copies behind without anybody's notice.
         copies = {"replication_factor": server.place.replicas, "write_consistency_factor": 1}
         try:
-            server.ask_collection(
-                "PUT", body=points.points_schema(points.load_vector_table()) | copies
-            )
+            server.ask_collection("PUT", body=points.points_schema() | copies)
         except RefusedError as refused:
             if refused.status != _CONFLICT:  # somebody else was quicker
                 raise
@@ -265,17 +263,16 @@ def prepare_collection(server: Server) -> None:
 
 
 def check_collection(description: Any, place: Place) -> None:
-    """See that a collection fits.
+    """See that a collection fits; those of version 0.2.0 do, and keep vectors that nobody asks for.
 
     Raises:
-        TeamError: it was made for another model.
+        TeamError: it was made for something else.
     """
-    own, params = points.vector_name(points.load_vector_table()), description["config"]["params"]
-    there, sparse = params["vectors"], params.get("sparse_vectors") or {}
-    if own not in there or not {points.WORDS, points.PAIR} <= sparse.keys():
+    sparse = description["config"]["params"].get("sparse_vectors") or {}
+    if not {points.WORDS, points.PAIR} <= sparse.keys():
         raise TeamError(
-            f"{place.name} was made for another model ({mask(', '.join(there))[:100]}) than "
-            f"this brimline's ({own}): name another collection in memory.url; nothing was written"
+            f"{place.name} was not made by brimline: name another collection in memory.url; "
+            "nothing was written"
         )
 
 

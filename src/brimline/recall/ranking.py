@@ -1,131 +1,90 @@
-"""Which of the candidates of a search comes first. Pure; numpy only where there are vectors."""
+"""Which of the candidates of a search comes first, and which are hits. Pure."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-# What each way of finding counts; confirmed on the questions of `benchmarks/memory.py`.
-_MEANING, _WORDS, _PAIR = 0.4, 0.36, 0.24
-# What a related word counts, where one of the question's own counts 1.
-RELATED = 0.4
-# What an entry gets of the scores of its neighbours, and of the vector of the one before it.
-_NEIGHBOUR = 0.15
-_BEFORE = 0.6
-_AT_ONCE = 4_096
+    from brimline.recall.record import Hit
+
+    # A number here, a name on a server.
+    Key = Any
+
+# What the words of an entry count, and those of it and the one before; and, where one of the
+# question's own words counts 1, what another form of it does. Seen on `benchmarks/memory.py`.
+_WORDS, _PAIR, _FORM = 0.5, 0.5, 0.4
+# What an entry gets of the scores of its neighbours, and for the share of the question it holds.
+_NEIGHBOUR, _HELD = 0.15, 0.3
+# How much of a question one of the first hits holds, and every one; one that holds it all is a hit.
+_ONE_OF_FIRST, _EVERY, _ALL = 0.42, 0.15, 0.999
+_FIRST = 5
+# Texts that have so much of their words in common are copies of each other.
+_SAME = 0.8
+_WORD = re.compile(r"\w+")
 
 
 class Found(NamedTuple):
-    """How well an entry fits: by its words, with those of the one before it, by its meaning."""
+    """How well an entry fits: by its words, and by them with those of the one before it."""
 
     words: float = 0.0
     pair: float = 0.0
-    meaning: float = 0.0
+
+    def with_forms(self, forms: Found) -> Found:
+        """The same with what other forms of the words add."""
+        return Found(self.words + _FORM * forms.words, self.pair + _FORM * forms.pair)
 
 
-def fuse_scores(found: Mapping[int, Found], before: Mapping[int, object]) -> dict[int, float]:
+def fuse_scores(found: Mapping[Key, tuple[Found, object]]) -> dict[Key, float]:
     """One score per candidate: each kind between 0 and 1, added up, then the neighbours' share.
 
     Args:
-        found: the candidates.
-        before: the entry before each in its session.
+        found: how well each fits, and the one before it in its session.
     """
-    kinds = zip((_WORDS, _PAIR, _MEANING), zip(*found.values(), strict=True), strict=False)
     scores = dict.fromkeys(found, 0.0)
-    for weight, values in kinds:
+    kinds = zip(*[fit for fit, _ in found.values()], strict=True)
+    for weight, values in zip((_WORDS, _PAIR), kinds, strict=False):
         low, high = min(values), max(values)
         for key, value in zip(found, values, strict=True):
             scores[key] += weight * (value - low) / ((high - low) or 1.0)
     total = dict(scores)
-    for key, previous in before.items():
-        if previous in scores:
-            total[key] += _NEIGHBOUR * scores[previous]
-            total[previous] += _NEIGHBOUR * scores[key]
-    return total
+    for key, (_, before) in found.items():
+        if before in scores:
+            total[key] += _NEIGHBOUR * scores[before]
+            total[before] += _NEIGHBOUR * scores[key]
+    return dict(sorted(total.items(), key=lambda item: -item[1]))
 
 
-def pack_entry_records(known: Sequence[tuple[int, int, int]], own: Any, before: Any) -> list[bytes]:
-    """Return what is kept of each entry: which one is before it, its project, its vector in int8.
-
-    Args:
-        known: the number of each entry, of the one before it and of its project.
-        own: their vectors.
-        before: the vectors of the entries before them.
-    """
-    import numpy as np
-
-    made = np.zeros(len(own), _numpy_type_of_record(own.shape[1]))
-    made["id"], made["before"], made["project"] = np.array(known, np.int32).T
-    largest = np.maximum(np.abs(own).max(axis=1), 1e-9)
-    made["values"] = np.rint(own * (127 / largest)[:, None])
-    made["scale"] = largest / 127
-    # The length of own + 0.6 before, which the sum of their cosines is divided by.
-    made["length"] = np.linalg.norm(own + _BEFORE * before, axis=1)
-    return [row.tobytes() for row in made]
+def best_first(hits: Iterable[Hit], shares: Iterable[float]) -> list[tuple[Hit, float]]:
+    """The hits by their scores and by the share that each holds of the question."""
+    both = zip(hits, shares, strict=True)
+    scored = [(hit._replace(score=hit.score + _HELD * share), share) for hit, share in both]
+    return sorted(scored, key=lambda one: -one[0].score)
 
 
-def blend_vectors_with_previous(own: Any, before: Any) -> Any:
-    """One vector per entry, whose product with a query is what `nearest_scores` adds up."""
-    import numpy as np
-
-    both = own + _BEFORE * before
-    return own + both / np.maximum(np.linalg.norm(both, axis=1), 1e-9)[:, None]
-
-
-class Vectors:
-    """All vectors of a memory."""
-
-    def __init__(
-        self, blocks: Iterable[tuple[int, bytes]], last: int | None, block_size: int, size: int
-    ) -> None:
-        """Take the blocks up to the last one, each of so many records of so many bytes."""
-        import numpy as np
-
-        self._count = 0 if last is None else (last + 1) * block_size
-        kind = _numpy_type_of_record(max(0, size - _numpy_type_of_record(0).itemsize))
-        self._all = np.zeros(self._count, kind)
-        for number, raw in blocks:
-            start = number * block_size
-            self._all[start : start + block_size] = np.frombuffer(raw, kind)
-
-    def nearest_scores(
-        self, vector: Any, projects: Sequence[int] | None, limit: int, also: Sequence[int]
-    ) -> dict[int, float]:
-        """Cosine of the entry plus that of it and the one before: of the nearest, and some more."""
-        import numpy as np
-
-        if not self._count:
-            return {}
-        cosine = self.cosines_of_all(vector)
-        length = np.maximum(self._all["length"], 1e-9)
-        # One that a damaged file names may not be there.
-        before = np.clip(self._all["before"], 0, self._count - 1)
-        total = cosine + (cosine + _BEFORE * cosine[before]) / length
-        meant = self._all["id"] > 0
-        if projects is not None:
-            meant &= np.isin(self._all["project"], projects)
-        total[~meant] = -np.inf
-        best = np.argpartition(-total, min(limit, self._count - 1))[:limit]
-        chosen = {*best.tolist(), *(key for key in also if key < self._count)}
-        return {key: float(total[key]) for key in chosen if meant[key]}
-
-    def cosines_of_all(self, vector: Any) -> Any:
-        """The cosine of every entry."""
-        import numpy as np
-
-        cosine = np.zeros(self._count, np.float32)
-        for start in range(0, self._count, _AT_ONCE):
-            part = self._all["values"][start : start + _AT_ONCE].astype(np.float32)
-            # Not `@`, which keeps all processors busy with waiting for each other.
-            cosine[start : start + _AT_ONCE] = np.einsum("ij,j->i", part, vector)
-        return cosine * self._all["scale"]
+def above_floor(found: Sequence[tuple[Hit, float]]) -> list[Hit]:
+    """Those that are hits; none where the question is about something else."""
+    shares = [share for _, share in found]
+    if max(shares[:_FIRST], default=0.0) < _ONE_OF_FIRST and max(shares, default=0.0) < _ALL:
+        return []
+    return [hit for hit, share in found if share >= _EVERY]
 
 
-def _numpy_type_of_record(dimensions: int) -> Any:
-    import numpy as np
+def one_of_each(hits: Iterable[Hit]) -> Iterator[Hit]:
+    """The first part of each text that was taken in by parts (`id#2`), and of copies the first."""
+    names: set[str] = set()
+    texts: list[frozenset[str]] = []
+    for hit in hits:
+        name, _, _ = hit.id.partition("#")
+        words = frozenset(_WORD.findall(hit.record.text.casefold()))
+        if name not in names and not any(_are_copies(words, other) for other in texts):
+            texts.append(words)
+            yield hit
+        names.add(name)
 
-    numbers = [(name, "<i4") for name in ("id", "before", "project")]
-    sizes = [(name, "<f4") for name in ("scale", "length")]
-    return np.dtype([*numbers, *sizes, ("values", "i1", (dimensions,))])
+
+def _are_copies(one: frozenset[str], other: frozenset[str]) -> bool:
+    fewer, more = sorted((len(one), len(other)))
+    return fewer >= _SAME * more and len(one & other) >= _SAME * len(one | other)

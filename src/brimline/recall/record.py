@@ -32,7 +32,7 @@ class Hit(NamedTuple):
     snippet: str = ""
     """The part of a stored output that fits."""
     before: str = ""
-    """What was said before it."""
+    """What was said before it, and what it is found by besides."""
     previous: object = None
     """The one that said it, by its number here or its name there."""
 

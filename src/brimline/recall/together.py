@@ -105,7 +105,7 @@ class _Question:
         self.problem, self._server, self._query = "", _cached_server(queue.place), query
         self._found: list[tuple[Hit, Found]] | BrimlineError | None = None
         self._project = queue.project_label(within.folders[0]) if within else None
-        asked = points.make_searches(query, points.load_vector_table(), queue.home, self._project)
+        asked = points.make_searches(query, queue.home, self._project)
         self._asked = {"searches": asked}
         self._until = time.monotonic() + WAIT_S
         self._thread = threading.Thread(target=self._ask_and_keep_answer, daemon=True)

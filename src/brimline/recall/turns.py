@@ -1,28 +1,26 @@
-"""Memory's part of the search: short texts that follow each other, found by words and by meaning.
+"""Memory's part of the search: short texts that follow each other, found by their words.
 
 A text is searched together with the one before it in its group (its session): an answer rarely
-repeats the words of its question. Vectors are kept in blocks of 256, by the number of the entry,
-so that numpy can scan all of them at once; the entry before lends its vector too.
+repeats the words of its question.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import json
-import zlib
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from brimline.errors import StoreError
-from brimline.recall import database, question, ranking, vectors
-from brimline.recall.ranking import RELATED, Found, Vectors
+from brimline.recall import database, question, ranking
+from brimline.recall.ranking import Found
 from brimline.recall.record import Hit, Record
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from brimline.recall.vectors import Table
     from brimline.transcript.project import Project
 
     Answer = TypeVar("Answer")
@@ -30,9 +28,9 @@ if TYPE_CHECKING:
 
 # How many candidates each way of searching offers.
 CANDIDATES = 200
-# So many times the hits that are wanted are held against the floor.
-_LOOKED_AT = 3
-_BLOCK = 256
+# How many of the best are read for the words that they hold.
+_READ = 60
+_WHOLE = 10
 _MOST_BEFORE = 1_500
 _AT_ONCE = 500
 # The source of what was said on the way to an answer: what follows does not answer that.
@@ -44,26 +42,23 @@ _BY_WORDS = """
 """
 _FIELDS = Record._fields[:6]
 _HITS = f"""
-    SELECT {", ".join(_FIELDS)}, value, id, before, before_id
+    SELECT {", ".join(_FIELDS)}, value, id, before || ' ' || hidden, before_id
     FROM entries LEFT JOIN facts ON name = 'rows:' || ref
     WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id
 """  # noqa: S608 - ours
+_BEFORE = "SELECT id, before_id FROM entries WHERE id IN (SELECT value FROM json_each(?))"
 _AROUND = """
     SELECT id FROM entries
     WHERE before_id = ?1 OR id IN (?1, (SELECT before_id FROM entries WHERE id = ?1))
 """
-_WITHOUT_VECTOR = """
-    SELECT id, coalesce(before_id, 0), number, text, before
-    FROM entries JOIN projects USING (project) WHERE NOT has_vector ORDER BY id LIMIT ?
-"""
 _INSERT = (
-    f"INSERT INTO entries ({', '.join(_FIELDS)}, before_id, before) "  # noqa: S608 - ours
-    f"VALUES ({', '.join('?' * len(_FIELDS))}, ?, ?)"
+    f"INSERT INTO entries ({', '.join(_FIELDS)}, before_id, before, hidden) "  # noqa: S608 - ours
+    f"VALUES ({', '.join('?' * len(_FIELDS))}, ?, ?, ?)"
 )
 _DELETE = (
     "DELETE FROM facts WHERE name = (SELECT 'rows:' || ref FROM entries WHERE id = ?)",
     "DELETE FROM entries WHERE id = ?",
-    "UPDATE entries SET before_id = NULL, before = '', has_vector = 0 WHERE before_id = ?",
+    "UPDATE entries SET before_id = NULL, before = '' WHERE before_id = ?",
 )
 _WITHIN = """
     AND +rowid IN (
@@ -84,7 +79,6 @@ class Memory:
     def __init__(self, folder: str, *, derived: bool = False) -> None:
         self.folder = folder
         self._derived = derived
-        self._scanned: tuple[object, Any] = (None, None)
 
     def add(self, entries: Iterable[Mapping[str, Any]]) -> int:
         """Take entries in: `id` and `text`, maybe `group`, `at`, `source`, `project`.
@@ -102,8 +96,7 @@ class Memory:
         added = 0
         for start in range(0, len(entries), _AT_ONCE):
             batch = entries[start : start + _AT_ONCE]
-            work = functools.partial(put_batch, entries=batch, table=vectors.load_table())
-            added += self.run_on_database(work)
+            added += self.run_on_database(functools.partial(put_batch, entries=batch))
         return added
 
     def search(
@@ -122,26 +115,22 @@ class Memory:
             limit: how many at most.
             within: the project that is meant; None for all.
             others: entries from elsewhere, asked for when those of here are found.
-            may_be_none: leave out what is about something else, even if nothing is left, and all
-                but the best part of a text that was taken in by parts (`id#2`).
+            may_be_none: leave out what is about something else, even if nothing is left, copies,
+                and all but the best part of a text that was taken in by parts (`id#2`).
 
         Raises:
             StoreError: the file cannot be used.
         """
 
         def search_in_database(connection: sqlite3.Connection) -> list[Hit]:
-            best = self._candidates_best_first(connection, query, within, others)
+            words = question.words_but_stop_words(query)
+            found = _read_candidates(connection, words, within, others, limit) if words else []
+            texts = [f"{hit.before}\n{hit.record.text}" for hit in found]
+            shares = question.shares_held(connection, query, words, texts)
+            ranked = ranking.best_first(found, shares)
             if not may_be_none:
-                return best[:limit]
-            parts: dict[str, Hit] = {}
-            for hit in best:
-                parts.setdefault(hit.id.partition("#")[0], hit)
-            looked_at = [*parts.values()][: _LOOKED_AT * limit]
-            texts = {at: f"{hit.before}\n{hit.record.text}" for at, hit in enumerate(looked_at)}
-            above = question.keys_above_floor(
-                connection, query, question.words_but_stop_words(query), texts
-            )
-            return [looked_at[at] for at in above[:limit]]
+                return [hit for hit, _ in ranked][:limit]
+            return [*itertools.islice(ranking.one_of_each(ranking.above_floor(ranked)), limit)]
 
         return self.run_on_database(search_in_database)
 
@@ -153,64 +142,38 @@ class Memory:
         """
         return database.run_on_database(self.folder, work, in_memory=False, derived=self._derived)
 
-    def _candidates_best_first(
-        self, connection: sqlite3.Connection, query: str, within: Project | None, others: Others
-    ) -> list[Hit]:
-        """All that may be meant, by words and by meaning, here and elsewhere.
 
-        What several said alike is listed once: as it is here, else as it was said last.
-        """
-        fits = self._scores_of_fitting(connection, query, within)
-        found = {hit.number: (hit, fits[hit.number]) for hit in _read_hits(connection, list(fits))}
-        here = {hit.record.text for hit, _ in found.values()}
-        in_time = sorted(others(), key=lambda other: other[0].record.at)
-        newest = {other[0].record.text: other for other in in_time}
-        elsewhere = [other for text, other in newest.items() if text not in here]
-        found |= {-number: other for number, other in enumerate(elsewhere, 1)}
-        names: dict[object, int] = {hit.id: key for key, (hit, _) in found.items() if key < 0}
-        scores = ranking.fuse_scores(
-            {key: fit for key, (_, fit) in found.items()},
-            {key: names.get(hit.previous, hit.previous) for key, (hit, _) in found.items()},
-        )
-        best = sorted(scores, key=lambda key: (-scores[key], key))
-        return [found[key][0]._replace(score=scores[key]) for key in best]
+def _read_candidates(
+    connection: sqlite3.Connection,
+    words: list[str],
+    within: Project | None,
+    others: Others,
+    limit: int,
+) -> list[Hit]:
+    """The best of all that may be meant, here and elsewhere, and whatever holds all of the words.
 
-    def _scores_of_fitting(
-        self, connection: sqlite3.Connection, query: str, within: Project | None
-    ) -> dict[int, Found]:
-        """Return what holds words of the query, or is near it; and how near all of that is."""
-        table = vectors.load_table()
-        projects = None if within is None else _numbers_by_project(connection, within)
-        found = _score_by_words(connection, query, projects)
-        if table is None or not query.strip():
-            return found
-        related = question.related_words(connection, table, question.words_but_stop_words(query))
-        for key, more in _score_by_words(connection, " ".join(related), projects).items():
-            words, pair, _ = found.get(key, Found())
-            found[key] = Found(words + RELATED * more.words, pair + RELATED * more.pair)
-        known = self._read_vectors_where_changed(connection, table)
-        numbers = None if projects is None else list(projects)
-        near = known.nearest_scores(table.encode([query])[0], numbers, CANDIDATES, list(found))
-        for key, cosine in near.items():
-            found[key] = found.get(key, Found())._replace(meaning=cosine)
-        return found
-
-    def _read_vectors_where_changed(self, connection: sqlite3.Connection, table: Table) -> Vectors:
-        """All vectors, as they were read before where nothing was added or taken out since."""
-        key = (_read_fact(connection, "changes"), _read_fact(connection, "table"))
-        if self._scanned[0] != key:
-            asked = "SELECT max(block), length(records) FROM vectors WHERE ?"
-            last, size = connection.execute(asked, (table_digest(table) == key[1],)).fetchone()
-            rows = connection.execute("SELECT block, records FROM vectors") if size else ()
-            self._scanned = (key, Vectors(rows, last, _BLOCK, (size or 0) // _BLOCK))
-        known: Vectors = self._scanned[1]
-        return known
+    What several said alike is listed once: as it is here, else as it was said last.
+    """
+    projects = None if within is None else _folders_of(connection, within)
+    whole = _score_by_words(connection, question.all_in_one(words), projects)
+    fits = whole | _score_by_words(connection, question.any_of(words), projects)
+    forms = _score_by_words(connection, question.any_form_of(words), projects)
+    fits |= {key: fits.get(key, Found()).with_forms(fit) for key, fit in forms.items()}
+    local = connection.execute(_BEFORE, (json.dumps(list(fits)),)).fetchall()
+    found: dict[Any, tuple[Found, object]] = {key: (fits[key], before) for key, before in local}
+    in_time = sorted(others(), key=lambda other: other[0].record.at)
+    newest = {other.record.text: (other, fit) for other, fit in in_time}
+    found |= {other.id: (fit, other.previous) for other, fit in newest.values()}
+    scores = ranking.fuse_scores(found)
+    chosen = dict.fromkeys([*[*whole][:_WHOLE], *[*scores][: max(limit, _READ)]])
+    hits = _read_hits(connection, [key for key in chosen if key in fits])
+    here = {hit.record.text for hit in hits}
+    hits += [hit for text, (hit, _) in newest.items() if hit.id in chosen and text not in here]
+    return [hit._replace(score=scores[hit.id if hit.author else hit.number]) for hit in hits]
 
 
-def put_batch(
-    connection: sqlite3.Connection, entries: Sequence[Record], table: Table | None
-) -> int:
-    """Take entries in, with their vectors where there is a table; returns how many were new."""
+def put_batch(connection: sqlite3.Connection, entries: Sequence[Record]) -> int:
+    """Take entries in; returns how many were new."""
     fresh: dict[str, Record] = {}
     former: list[int] = []
     known = "SELECT id, text FROM entries WHERE ref = ?"
@@ -224,8 +187,6 @@ def put_batch(
         _delete_entries(connection, list(filter(None, former)))
         for entry in fresh.values():
             _insert_entry(connection, entry)
-        if table:
-            make_batch_of_missing_vectors(connection, table)
     return len(fresh)
 
 
@@ -243,23 +204,6 @@ def remove_where(connection: sqlite3.Connection, condition: str, values: Sequenc
 def entry_and_neighbours(connection: sqlite3.Connection, number: int) -> list[Hit]:
     """An entry, with the one before and the one after it in its session."""
     return _read_hits(connection, [row[0] for row in connection.execute(_AROUND, (number,))])
-
-
-def make_batch_of_missing_vectors(connection: sqlite3.Connection, table: Table) -> int:
-    """Give entries that have none their vector, as part of a transaction; how many got one."""
-    mark = table_digest(table)
-    if _read_fact(connection, "table") != mark:
-        connection.execute("DELETE FROM vectors")
-        connection.execute("UPDATE entries SET has_vector = 0 WHERE has_vector")
-        _set_fact(connection, "table", mark)
-    rows = connection.execute(_WITHOUT_VECTOR, (2 * _AT_ONCE,)).fetchall()
-    if rows:
-        own, before = (table.encode([row[at] for row in rows]) for at in (3, 4))
-        made = ranking.pack_entry_records([row[:3] for row in rows], own, before)
-        _write_vector_records(connection, [row[0] for row in rows], made)
-        done = [(row[0],) for row in rows]
-        connection.executemany("UPDATE entries SET has_vector = 1 WHERE id = ?", done)
-    return len(rows)
 
 
 def _entry_from_mapping(given: Mapping[str, Any]) -> Record:
@@ -287,55 +231,33 @@ def _insert_entry(connection: sqlite3.Connection, entry: Record) -> None:
         (entry.session, STEP),
     )
     before_id, before = previous.fetchone() or (None, "")
-    connection.execute("INSERT OR IGNORE INTO projects (project) VALUES (?)", (entry.project,))
-    connection.execute(_INSERT, (*entry[: len(_FIELDS)], before_id, before[-_MOST_BEFORE:]))
+    hidden = question.hidden_words(entry.text)
+    connection.execute(_INSERT, (*entry[: len(_FIELDS)], before_id, before[-_MOST_BEFORE:], hidden))
     if entry.rows:
-        _set_fact(connection, f"rows:{entry.ref}", entry.rows)
+        name = f"rows:{entry.ref}"
+        connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, entry.rows))
 
 
 def _delete_entries(connection: sqlite3.Connection, ids: Sequence[int]) -> None:
     """Take entries out; what follows them keeps no copy of their words."""
     for statement in _DELETE:
         connection.executemany(statement, [(key,) for key in ids])
-    if ids:
-        _write_vector_records(connection, ids, None)
-
-
-def _write_vector_records(connection: sqlite3.Connection, ids: Sequence[int], made: Any) -> None:
-    """Put records into their blocks, or blanks where there are none."""
-    connection.execute(
-        "INSERT INTO facts VALUES ('changes', '1') "
-        "ON CONFLICT (name) DO UPDATE SET value = CAST(value AS INTEGER) + 1"
-    )
-    size = len(made[0]) if made else 0
-    for block in sorted({key // _BLOCK for key in ids}):
-        row = connection.execute("SELECT records FROM vectors WHERE block = ?", (block,)).fetchone()
-        if row is None and not made:
-            continue
-        held = bytearray(row[0] if row else size * _BLOCK)
-        size = len(held) // _BLOCK
-        for number, key in enumerate(ids):
-            if key // _BLOCK == block:
-                place = key % _BLOCK * size
-                held[place : place + size] = made[number] if made else bytes(size)
-        connection.execute("INSERT OR REPLACE INTO vectors VALUES (?, ?)", (block, bytes(held)))
 
 
 def _score_by_words(
-    connection: sqlite3.Connection, query: str, projects: dict[int, str] | None
+    connection: sqlite3.Connection, expression: str, projects: list[str] | None
 ) -> dict[int, Found]:
-    asked = question.fts_expression_of_any_word(query)
-    among = None if projects is None else json.dumps(list(projects.values()))
+    among = None if projects is None else json.dumps(projects)
     sql = _BY_WORDS.format("" if among is None else _WITHIN)
-    values = {"expression": asked, "limit": CANDIDATES, "projects": among}
-    rows = connection.execute(sql, values).fetchall() if asked else []
-    return {key: Found(words=own, pair=pair) for key, own, pair in rows}
+    values = {"expression": expression, "limit": CANDIDATES, "projects": among}
+    rows = connection.execute(sql, values).fetchall() if expression else []
+    return {key: Found(own, pair) for key, own, pair in rows}
 
 
-def _numbers_by_project(connection: sqlite3.Connection, within: Project) -> dict[int, str]:
-    """The folders with entries that are the project's, by their numbers."""
-    known = connection.execute("SELECT number, project FROM projects").fetchall()
-    return {number: folder for number, folder in known if within.holds(folder)}
+def _folders_of(connection: sqlite3.Connection, within: Project) -> list[str]:
+    """The folders with entries that are the project's."""
+    rows = connection.execute("SELECT DISTINCT project FROM entries").fetchall()
+    return [folder for (folder,) in rows if within.holds(folder)]
 
 
 def _read_hits(connection: sqlite3.Connection, ids: Sequence[int]) -> list[Hit]:
@@ -344,17 +266,3 @@ def _read_hits(connection: sqlite3.Connection, ids: Sequence[int]) -> list[Hit]:
         Hit(Record(*own)._replace(rows=rows or ""), number, before=before, previous=previous)
         for *own, rows, number, before, previous in connection.execute(_HITS, (json.dumps(ids),))
     ]
-
-
-def table_digest(table: Table) -> str:
-    """By which vectors of one table are told from those of another."""
-    return f"{zlib.crc32(table.mark):08x}"
-
-
-def _read_fact(connection: sqlite3.Connection, name: str) -> str:
-    row = connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
-    return str(row[0]) if row else ""
-
-
-def _set_fact(connection: sqlite3.Connection, name: str, value: str) -> None:
-    connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 # `uv tool install` takes out what it does not name, so that all of them are named.
 COMMAND = "pip install '.[all]'"
-_PACKAGES = {"gateway": ("httpx2", "uvicorn"), "team": ("httpx2", "numpy")}
+_PACKAGES = {"gateway": ("httpx2", "uvicorn"), "team": ("httpx2",)}
 
 
 def is_extra_missing(extra: str) -> bool:

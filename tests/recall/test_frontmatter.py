@@ -1,0 +1,84 @@
+"""The head of a topic file: what the client and people write there is read as YAML reads it."""
+
+from __future__ import annotations
+
+import pytest
+
+from brimline.recall import frontmatter
+
+
+@pytest.mark.parametrize(
+    ("lines", "fields"),
+    [
+        (["name: a b", "type: user"], {"name": "a b", "type": "user"}),
+        (["name: 'it''s: a'  "], {"name": "it's: a"}),
+        (['name: "a: \\"b\\" \\u00e9"'], {"name": 'a: "b" é'}),
+        (['name: "unclosed'], {"name": "unclosed"}),
+        (["name: a # a comment", "# another", "url: a#b"], {"name": "a", "url": "a#b"}),
+        (["name: x: y"], {"name": "x: y"}),
+        (
+            ["name:", "description: >-", "  One", "", "  two."],
+            {"name": "", "description": "One two."},
+        ),
+        (["description: |", "  One", "  two."], {"description": "One two."}),
+        (["description: a long", "  text"], {"description": "a long text"}),
+        (["metadata:", "  type: user", "  x: 1"], {"metadata": "", "type": "user"}),
+        (["metadata: {node-type: x, type: 'user'}"], {"metadata": "", "type": "user"}),
+        (["metadata:", "  x: 1"], {"metadata": "", "type": ""}),
+        (["type: project", "metadata:", "  type: user"], {"type": "project", "metadata": ""}),
+        (["tags: [a, b]", "more:", "  a: b"], {"tags": "", "more": ""}),
+        (["- a", "", "\t"], {}),
+    ],
+)
+def test_the_texts_of_a_head_are_read(lines: list[str], fields: dict[str, str]) -> None:
+    """Quoted, with comments, on more than one line, nested; lists and maps are no texts."""
+    assert frontmatter.read_fields(lines) == fields
+
+
+def test_a_line_that_is_none_is_named() -> None:
+    """By its place."""
+    with pytest.raises(frontmatter.BadLineError) as refused:
+        frontmatter.read_fields(["name: a", "", "no key"])
+    assert refused.value.number == 2
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "plain words",
+        "it's",
+        "a: b",
+        "x #y",
+        "a#b",
+        "yes",
+        "Null",
+        "12",
+        "- a",
+        "[a]",
+        'say "x"',
+        "é\\",
+        "a:",
+    ],
+)
+def test_what_is_written_is_read_back(value: str) -> None:
+    """Quoted where YAML would take it for something else."""
+    assert frontmatter.read_fields([frontmatter.line("name", value)]) == {"name": value}
+
+
+@pytest.mark.parametrize(
+    ("lines", "key", "changed"),
+    [
+        (["name: a", "# mine", "type: user"], "type", ["name: a", "# mine", "type: new"]),
+        (["description: >", "  One", "x: 1"], "description", ["description: new", "x: 1"]),
+        (["metadata:", "  a: b", "  type: user"], "type", ["metadata:", "  a: b", "  type: new"]),
+        (["metadata: {type: user}"], "type", ["metadata: {type: new}"]),
+        (["metadata:", "  a: b"], "type", ["metadata:", "  a: b", "type: new"]),
+        (["name: a"], "type", ["name: a", "type: new"]),
+        (["type: 'new'"], "type", ["type: 'new'"]),
+    ],
+)
+def test_a_change_touches_the_lines_of_one_key(
+    lines: list[str], key: str, changed: list[str]
+) -> None:
+    """Everything else keeps its bytes, comments too."""
+    assert frontmatter.with_field(lines, key, "new") == changed
