@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 import subprocess
 import sys
@@ -185,3 +186,64 @@ def test_an_earlier_version_and_this_one_share_the_file(world: Path) -> None:
     connection.close()
     assert found
     assert ids(store, "kitchen") != []
+
+
+# What 0.2.0 made, as far as memory goes.
+LAYOUT_3 = """
+    CREATE TABLE entries (
+        id INTEGER PRIMARY KEY, ref TEXT NOT NULL UNIQUE, source TEXT NOT NULL,
+        project TEXT NOT NULL, session TEXT NOT NULL, at REAL NOT NULL,
+        has_vector INTEGER NOT NULL DEFAULT 0, before_id INTEGER,
+        text TEXT NOT NULL, before TEXT NOT NULL
+    );
+    CREATE INDEX entries_plain ON entries (id) WHERE NOT has_vector;
+    CREATE VIRTUAL TABLE turns USING fts5(
+        before, text, content='entries', content_rowid='id',
+        tokenize='porter unicode61 remove_diacritics 2'
+    );
+    CREATE TRIGGER entry_added AFTER INSERT ON entries BEGIN
+        INSERT INTO turns (rowid, before, text) VALUES (new.id, new.before, new.text);
+    END;
+    CREATE TRIGGER entry_removed AFTER DELETE ON entries BEGIN
+        INSERT INTO turns (turns, rowid, before, text)
+        VALUES ('delete', old.id, old.before, old.text);
+    END;
+    CREATE TRIGGER entry_changed AFTER UPDATE OF before ON entries BEGIN
+        INSERT INTO turns (turns, rowid, before, text)
+        VALUES ('delete', old.id, old.before, old.text);
+        INSERT INTO turns (rowid, before, text) VALUES (new.id, new.before, new.text);
+    END;
+    CREATE TABLE vectors (block INTEGER PRIMARY KEY, records BLOB NOT NULL);
+    CREATE TABLE projects (number INTEGER PRIMARY KEY, project TEXT UNIQUE NOT NULL);
+    CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+    INSERT INTO vectors VALUES (0, x'00');
+    INSERT INTO entries VALUES
+        (1, 'a', 'user', '/p', 's', 1.0, 1, NULL, 'Die Suchmaschine', ''),
+        (2, 'b', 'user', '/p', 's', 2.0, 1, 1, '検索が遅い', 'Die Suchmaschine');
+    PRAGMA user_version = 3;
+"""
+
+
+def test_what_version_0_2_0_took_in_is_kept_and_found_as_what_comes_later(world: Path) -> None:
+    """It may be all that there is of a session; that version still finds and writes its own."""
+    (world / "m").mkdir()
+    path = world / "m" / "1-1.sqlite3"
+    with contextlib.closing(sqlite3.connect(path)) as earlier:
+        earlier.executescript(LAYOUT_3)
+
+    store = recall.open(str(world / "m"))
+
+    assert (ids(store, "Maschine"), ids(store, "検索")) == (["a"], ["b"])
+    with contextlib.closing(sqlite3.connect(path)) as earlier:
+        assert earlier.execute("SELECT count(*) FROM vectors").fetchall() == [(0,)]
+        earlier.execute(
+            "INSERT INTO entries (ref, source, project, session, at, text, before) "
+            "VALUES ('c', 'user', '/p', 't', 3.0, 'walrus', '')"
+        )
+        earlier.execute("PRAGMA user_version = 3")
+        earlier.execute("DELETE FROM entries WHERE ref = 'a'")
+        earlier.commit()
+    assert (ids(store, "walrus"), ids(store, "Suchmaschine")) == (["c"], ["b"])
+    store.run_on_database(
+        lambda base: base.execute("INSERT INTO turns (turns) VALUES ('integrity-check')")
+    )
