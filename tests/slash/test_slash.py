@@ -74,6 +74,27 @@ def test_status_is_about_this_session(prefix: str, home_dir: str, session: Sessi
 
 
 @pytest.mark.parametrize(
+    "prompt", ["/brim:off", "/brim:recall sha256:0123456789ab", "brim:pin next"]
+)
+def test_what_a_schedule_sends_is_not_obeyed(
+    prompt: str, home_dir: str, session: SessionBuilder
+) -> None:
+    """The client asks nobody when a model makes one (`samples`: 2.1.325)."""
+    session.prompt("go")
+    row = {"type": "system", "subtype": "scheduled_task_fire", "prompt": prompt, "uuid": "u1"}
+    with open(session.path, "a", encoding="utf-8") as file:
+        file.write(json.dumps(row) + "\n")
+
+    told = ask(prompt, home_dir, session)
+
+    assert told is None or "a schedule of this session" in told["reason"]
+    assert not {"off", "pin-next"} & {
+        *io.list_names(paths.session_dir(home_dir, session.session_id))
+    }
+    assert "a schedule" not in said("/brim:status", home_dir, session)
+
+
+@pytest.mark.parametrize(
     "prompt",
     [
         "what does /brim:status do?",

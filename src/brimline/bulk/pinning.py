@@ -13,6 +13,7 @@ from brimline.bulk.marks import LARGE_BYTES, PINS_WAIT
 from brimline.errors import StoreError
 from brimline.fast import io, json
 from brimline.fast.decision import Decision
+from brimline.transcript import find
 from brimline.transcript.row import main_thread_results
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ _OWN_ANSWER = "[brimline recall"
 def decision_obeying_directives(turn: Turn) -> Decision | None:
     """Do what the directives in a prompt say, and tell the person."""
     directives = pins.directives_in_text(turn.event.prompt)
+    if directives and find.does_schedule_send(turn.event.transcript, turn.event.prompt):
+        return None
     notes = tuple([obey_directive(directive, turn) for directive in directives])
     return Decision(person_notes=notes) if notes else None
 

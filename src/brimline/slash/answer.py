@@ -33,6 +33,7 @@ _SHOWN_CHARACTERS = 6_000
 # Of 80 columns the client leaves about 70 to a hook's text.
 _COLUMNS = 70
 _PROMPT = re.compile(r"/(?:[\w-]+:)?brim:([\w-]+)[ \t]*(.*)", re.DOTALL)
+_NOT_A_PERSON = "brimline: a schedule of this session sends this command: only you may give it."
 _PIN_KINDS = (pins.LAST, pins.NEXT, pins.START, pins.END)
 _KEY = re.compile(r"(?:sha256:)?[0-9a-f]{6,64}")
 _MEMORY_HITS, _OUTPUT_HITS = 5, 10
@@ -44,6 +45,8 @@ def decision_answering_prompt(turn: Turn) -> Decision | None:
     command = next((c for c in ANSWERED if match and c.name == match[1]), None)
     if match is None or command is None:
         return None
+    if find.does_schedule_send(turn.event.transcript, turn.event.prompt):
+        return Decision(permission="deny", reason=_NOT_A_PERSON)
     arguments = match[2].strip()
     with output.temporary_terminal_columns(_COLUMNS):
         text = turn.attempt(f"/brim:{command.name}", _answer_in_time, turn, command, arguments)

@@ -226,6 +226,14 @@ def folder_it_began_in(path: str) -> str | None:
     return None
 
 
+def does_schedule_send(path: str, prompt: str) -> bool:
+    """Tell whether a schedule of a session sends this prompt: a model makes those unasked."""
+    with contextlib.suppress(OSError):
+        fired = json.rows_backward(path, b'"scheduled_task_fire"', _LATER_LOOK_BYTES)
+        return prompt in map(row.prompt_of_schedule, fired)
+    return False
+
+
 def session_id_of(path: str) -> str:
     """The id in a session file's name."""
     return os.path.basename(path).removesuffix(".jsonl")

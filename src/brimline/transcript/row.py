@@ -207,6 +207,11 @@ def type_with_subtype(row: dict[str, Any]) -> str:
     return f"{name}/{subtype}" if subtype else name
 
 
+def prompt_of_schedule(row: dict[str, Any]) -> str | None:
+    """What a schedule sends as a prompt, in the row that says that it does now."""
+    return as_text(row.get("prompt")) if row.get("subtype") == "scheduled_task_fire" else None
+
+
 def with_message_content(row: dict[str, Any], content: list[Any]) -> dict[str, Any]:
     """The same row with other blocks in its message."""
     return {**row, "message": {**message_of(row), "content": content}}
