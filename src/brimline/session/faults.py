@@ -232,6 +232,7 @@ class Finder:
         self._boundary: _Row | None = None
         self._before_boundary: _Row | None = None
         self._results_since: set[str] = set()
+        self._above_early: set[int] = set()
         self.links = Links()
 
     def read_line(self, line: Line) -> None:
@@ -254,10 +255,14 @@ class Finder:
 
     def close(self) -> Findings:
         """Say what was found."""
+        early = []
         for row in self._rows:
             row.parent = self._by_id.get(row.parent_id) if row.parent_id else None
             if row.parent and row.parent.number > row.number:
                 self._add_harmless(CHILD_FIRST, row.place.line)
+                early.append(row)
+        for row in early:
+            self._note_rows_above_early(row)
         if LONG not in self._found.notes:
             answers = self._find_unanswered_calls()
             self._find_missing_parents(answers)
@@ -417,6 +422,8 @@ class Finder:
                 self._add_fault(DANGLING, row.place, doubt)
                 continue
             parent = row.parent = self._row_in_place_of_parent(row)
+            if row.number in self._above_early:
+                self._note_rows_above_early(row)
             if parent is None:
                 self._add_fault(DANGLING, row.place, "nothing stands before it", Mend(RELINK))
                 continue
@@ -428,9 +435,19 @@ class Finder:
     def _row_in_place_of_parent(self, lost: _Row) -> _Row | None:
         """The row that takes the place of a missing parent."""
         before = [lost.certain, *[_early_child_or_self(row, lost.before) for row in lost.before]]
-        has_early = CHILD_FIRST in self._found.notes  # then it may be below the lost one
-        fits = (row for row in before if row and not (has_early and lost in _row_and_parents(row)))
+        may_be_below = lost.number in self._above_early
+        fits = (r for r in before if r and not (may_be_below and lost in _row_and_parents(r)))
         return next(fits, None)
+
+    def _note_rows_above_early(self, early: _Row) -> None:
+        """Note what stands above a row that came before its parent.
+
+        No other row can be above one that comes before it.
+        """
+        above = early.parent
+        while above and above.number not in self._above_early:
+            self._above_early.add(above.number)
+            above = above.parent
 
     def _find_orphan_results(self) -> None:
         by_row: dict[int, list[str]] = {}
