@@ -11,6 +11,7 @@ import pytest
 from brimline.bulk import layout, put
 
 from .harness import read_rows
+from .modded import answer_with
 from .stub_api import bash, filled, text, tool
 from .test_mcp import RECALL, Registered
 
@@ -87,6 +88,42 @@ def test_the_model_gets_the_keys_with_the_clients_note_or_with_the_next_call(
         later = client.run_print("On.", model=MODEL, env=ENV, args=[*resume, *fork]).main[-1]
         check_dropped(later)
         assert later.seen_text().count(TOLD) == 1
+
+
+def test_where_python_is_gone_the_note_is_the_clients_own(
+    client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """The session goes on as if nobody had asked."""
+    run = work_then_pause(client, stub, has_note=True)
+    answer_with(installed, "/bin/sh", "-c", "exit 3")
+    stub.script(bash("true"), text("END"))
+
+    again = client.run_print("Go on.", model=MODEL, env=ENV, args=["--resume", run.session_id])
+
+    assert again.result is not None
+    assert again.result["result"] == "END"
+    assert "resumed after a long pause" in again.main[0].seen_text()
+    assert TOLD not in again.main[-1].seen_text()
+
+
+def test_after_a_summary_the_card_counts_what_recall_finds(
+    client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """Nobody had stored it: it is in the session's own file."""
+    stub.script(bash("seq 1000 1900"), bash("seq 3000 3900"), text("DONE"))
+    run = client.run_print("Count.", model=MODEL)
+    resume = ["--resume", run.session_id]
+    assert client.run_print("/compact in two words", model=MODEL, args=resume).rc == 0
+    stub.script(tool(RECALL, {"query": '"seq 3000"'}), text("END"))
+    mcp = ["--mcp-config", str(Registered(client).config)]
+
+    later = client.run_print("What was it?", model=MODEL, args=[*resume, *mcp])
+
+    assert "Results of 2 tool calls came before this" in later.main[0].seen_text()
+    assert "3333\n" not in later.main[0].seen_text()
+    found = later.main[-1].results()[-1]
+    assert '(Bash "seq 3000 3900")' in found
+    assert installed.errors() == ""
 
 
 def test_the_person_reads_one_line(client: Client, stub: StubApi, installed: Installed) -> None:
