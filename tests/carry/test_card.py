@@ -221,48 +221,6 @@ def test_what_is_told_of_one_thing_has_its_most_characters(
     assert f"{'x' * (most - 1)}…" in longer
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        lambda last: {
-            "tasks": {str(n): ["pending", "x" * 108] for n in range(4)}
-            | {"last": ["pending", "y" * (107 + last)]}
-        },
-        lambda last: {"pulls": ["y" * (195 + last), "x" * 200]},
-        lambda last: {
-            "notes": {
-                str(at): {"kind": "keep", "text": text}
-                for at, text in enumerate(("y" * (490 + last), "x" * 491, "x" * 491))
-            }
-        },
-        lambda last: {
-            "checks": {
-                text: {"command": text, "result": "passed"}
-                for text in ("y" * (86 + last), *[str(n) + "x" * 86 for n in range(4)])
-            }
-        },
-        lambda last: {
-            "changed": dict.fromkeys(
-                [f"f0/{'y' * (91 + last)}", *[f"f{n}/{'x' * 92}" for n in range(1, 5)]], 1
-            )
-        },
-        lambda last: {
-            "read": dict.fromkeys(
-                [f"f0/{'y' * (91 + last)}", *[f"f{n}/{'x' * 92}" for n in range(1, 3)]], 1
-            )
-        },
-    ],
-    ids=["tasks", "git", "notes", "checks", "changed", "read"],
-)
-def test_each_part_of_a_card_has_its_room(fields: Callable[[int], dict[str, object]]) -> None:
-    """A line that needs one character more than there is gives way."""
-    fits, is_too_long = [card.card_text(record(**fields(last))) for last in (1, 2)]
-
-    assert "yyy" in fits
-    assert "yyy" not in is_too_long
-    assert "xxx" in is_too_long
-
-
 def test_eight_repeated_commands_and_three_that_worked_are_told() -> None:
     """The latest of each."""
     commands = {str(n): {"line": f"run {n}.", "first": 1, "last": 2} for n in range(10)}
@@ -288,49 +246,6 @@ def test_the_users_own_instructions_have_what_the_client_lets_through() -> None:
 
     assert whole == "x" * 10_000
     assert cut == "x" * 9_999 + "…"
-
-
-def test_of_what_is_pinned_each_text_has_three_hundred_characters() -> None:
-    """In the card and after a compaction without a model."""
-    made = record(plan="x")
-    for text, shown in (("p" * 300, "p" * 300), ("p" * 301, "p" * 299 + "…")):
-        assert f"\n- {shown}\n" in card.card_text(made, pinned=[[text]])
-        assert card.card_text_after_lossless_compaction(
-            made, {"results": 1}, pinned=[[text]]
-        ).endswith(f"- {shown}")
-
-
-@pytest.mark.parametrize(("size", "is_shown"), [(403, True), (404, False)])
-def test_messages_take_six_thousand_characters_at_most(size: int, is_shown: bool) -> None:
-    """Of which a line is kept free for how many are left out."""
-    made = record()
-    say(made, "o" * size, *(str(number) * 600 for number in range(9)))
-
-    text = card.card_text(made)
-
-    assert ("o" * size in text) is is_shown
-    assert ("[1 older ones are left out; `brimline carry show` has all]" in text) is not is_shown
-
-
-@pytest.mark.parametrize(("size", "line"), [(794, f"- {'r' * 794} (f)"), (795, "- 1 marked in f")])
-def test_rules_of_more_than_eight_hundred_characters_are_counted(size: int, line: str) -> None:
-    """By file: the client loads it again."""
-    assert card.card_text(record(), [["f", "r" * size]]).endswith(f"in force:\n{line}")
-
-
-def test_what_was_completed_and_committed_takes_three_hundred_characters() -> None:
-    """The latest first."""
-    made = record(
-        tasks={str(number): ["completed", f"{number}" * 60] for number in range(9)},
-        commits=[[str(number) * 7, "x" * 60] for number in range(9)],
-    )
-
-    lines = card.card_text(made).split("\n")
-
-    (done,) = [line for line in lines if line.startswith("- completed: 888")]
-    (commits,) = [line for line in lines if line.startswith("- commits made here, latest first: 8")]
-    assert (len(done), done[-1]) == (len("- completed: ") + 300, "…")
-    assert (len(commits), commits[-1]) == (len("- commits made here, latest first: ") + 300, "…")
 
 
 def test_after_a_lossless_compaction_only_what_a_person_added_is_still_told() -> None:

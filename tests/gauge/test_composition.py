@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brimline import models
 from brimline.gauge import composition
 from brimline.gauge.composition import (
     SYSTEM,
@@ -440,17 +439,6 @@ def test_a_whole_number_is_shared_out_to_the_last_one(
     assert composition.divide_by_weights(total, weights) == shares
 
 
-@pytest.mark.parametrize(
-    ("kind", "tokens"), [("tool_input", 190), ("tool_result", 110), ("user", 83), ("hook", 83)]
-)
-def test_what_a_piece_costs_besides_its_text(kind: str, tokens: int) -> None:
-    """A call about 90 tokens, a result 10; prose packs a fifth more into each."""
-    ratio = models.lookup_model(None).characters_per_token
-
-    assert round(estimate_piece_tokens(Piece(kind, round(100 * ratio)), None)) == tokens
-    assert composition.characters_to_tokens(round(100 * ratio)) == 83
-
-
 def test_a_text_that_was_injected_counts_once() -> None:
     """When it comes in; another of the same words is another."""
     first, second = Piece("hook", 8, "Stop"), Piece("hook", 9, "Stop")
@@ -463,22 +451,6 @@ def test_a_text_that_was_injected_counts_once() -> None:
     hook, todo = Injection("hook", "Stop"), Injection("client", "todo")
     assert counted.times == {hook: 2, todo: 1}
     assert counted.tokens == {hook: 20, todo: 10}
-
-
-@pytest.mark.parametrize(("length", "kept"), [(80, 80), (81, 80)])
-def test_of_a_prompt_80_characters_stand_for_its_turn(
-    session: SessionBuilder, length: int, kept: int
-) -> None:
-    """Turns are counted from one."""
-    session.prompt("x" * length)
-    session.reply(40_000)
-    session.prompt("next")
-    session.reply(41_000)
-
-    first, second = composed(session).turns
-
-    assert (first.number, first.prompt, first.requests) == (1, "x" * kept, 1)
-    assert (second.number, second.prompt) == (2, "next")
 
 
 def test_turns_and_compositions_of_which_nothing_is_known_hold_nothing() -> None:

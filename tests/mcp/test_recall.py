@@ -18,7 +18,6 @@ from brimline.bulk.retention import Limits, Pass, prune
 from brimline.errors import StoreError
 from brimline.fast import paths
 from brimline.mcp import recall
-from brimline.recall import hits
 from brimline.rooms import values_in_all_traces
 from brimline.testing import SessionBuilder
 from brimline.transcript.project import Project
@@ -394,21 +393,6 @@ def test_a_line_that_holds_the_words_is_shown_up_to_its_limit(home_dir: str, mos
     ]
 
 
-@pytest.mark.parametrize("by_key", [True, False])
-@pytest.mark.parametrize(
-    ("query", "told"), [("q" * 80, "q" * 80), ("q" * 81, "q" * 39 + "…" + "q" * 40)]
-)
-def test_of_a_query_eighty_characters_are_repeated(
-    home_dir: str, query: str, told: str, by_key: bool
-) -> None:
-    """Its middle is left out."""
-    key = keep(home_dir, b"nothing of it")
-
-    head = lines_of(home_dir, query=query, **({"key": key} if by_key else {}))[0]
-
-    assert f"{told!r}]" in head
-
-
 @pytest.mark.parametrize(("characters", "is_whole"), [(28_999, True), (29_000, False)])
 def test_an_answer_has_29_000_characters_of_content(
     home_dir: str, characters: int, is_whole: bool
@@ -421,55 +405,6 @@ def test_an_answer_has_29_000_characters_of_content(
     assert ("its only line" in head) is is_whole
     assert len(content) == characters if is_whole else len(content) == 29_000
     assert is_whole or f"characters 1-29,000 of {characters:,}" in head
-
-
-@pytest.mark.parametrize(("more", "shown"), [(0, 8), (1, 7)])
-def test_outputs_that_were_found_take_4_000_characters(
-    home_dir: str, more: int, shown: int
-) -> None:
-    """One character more, and the last of them is left for the next answer."""
-
-    def stored_with(place: str, number: int, padding: int) -> None:
-        line = f"needle {number} " + "x" * 195
-        keep(place, f"{line}\n{line}{'y' * padding}\n".encode())
-
-    stored_with(f"{home_dir}-probe", 1, 0)
-    _, *block = lines_of(f"{home_dir}-probe", query="needle", lines="1:1")
-    padding = 499 - len("\n".join(block))
-    for number in range(1, 9):
-        stored_with(home_dir, number, padding + (more if number == 4 else 0))
-
-    head, *rows = lines_of(home_dir, query="needle", lines="1:8")
-
-    assert head.startswith(f"[brimline recall: hits 1-{shown} of 8 that hold 'needle'")
-    assert len("\n".join(rows)) in (500 * shown - 1, 500 * shown)
-
-
-@pytest.mark.parametrize(("more", "shown"), [(0, 8), (1, 7)])
-def test_what_was_said_takes_half_of_that(home_dir: str, more: int, shown: int) -> None:
-    """Eight entries, or as many as there is room for."""
-    row = "m1 (, unknown age, session g1): "
-    text = "otter " + "x" * (249 - len(row) - 6)
-    entries = [
-        {"id": f"{n}", "text": f"{text[:-1]}{n}" + "y" * (more if n == 4 else 0)}
-        | {"project": PROJECT, "group": f"g{n}"}
-        for n in range(8)
-    ]
-    hits.open_or_make_memory(home_dir).add(entries)
-
-    _, *rows = lines_of(home_dir, query="otter")
-
-    assert len(rows) == shown
-    assert {len(one) for one in rows} <= {249, 250}
-
-
-def test_an_argument_that_is_none_is_named_by_forty_characters(home_dir: str) -> None:
-    """Beside those that there are."""
-    for name in ("n" * 40, "n" * 41):
-        with pytest.raises(StoreError) as raised:
-            lines_of(home_dir, **{name: 1})
-        told = f"recall takes key, query, lines, not {'n' * 40!r}"
-        assert str(raised.value) == told
 
 
 def test_a_store_of_a_newer_version_is_not_read(home_dir: str) -> None:

@@ -117,17 +117,6 @@ def test_no_row_is_shown_that_is_larger_than_an_answer() -> None:
     assert recall._rows_that_fit(["a" * 29_000], 4_000) == ["a" * 29_000]
 
 
-def test_a_key_is_no_longer_than_eighty_characters(home_dir: str) -> None:
-    """What is longer is cut where it is named."""
-    with pytest.raises(StoreError) as long:
-        ask(home_dir, key="x" * 81)
-    with pytest.raises(StoreError) as last:
-        ask(home_dir, key="last")
-
-    assert str(long.value) == f"'{'x' * 80}' is not a key: give sha256: and its digits"
-    assert str(last.value) == "'last' is not a key: give sha256: and its digits"
-
-
 def test_what_was_said_is_shown_as_far_as_there_is_room(home_dir: str) -> None:
     """A line that does not fit any more is left out, and with all of them the first line."""
     said = "The otter plan was dropped."
@@ -158,18 +147,6 @@ def test_an_entry_of_another_project_is_shown_on_request_alone(home_dir: str) ->
         ask(home_dir, key="m2")
     assert ask(home_dir, key="m1", within=None)[0] == "[brimline recall m1 of session g]"
     assert ask(home_dir, key="m1", within=None)[2] == "  > The otter plan."
-
-
-def test_a_session_is_named_by_eighty_characters_at_most(home_dir: str) -> None:
-    """A program that adds entries itself may name its groups as it likes."""
-    for number, size in ((1, 80), (2, 81)):
-        entry = {"id": f"{number}", "text": "The otter plan.", "group": "g" * size}
-        hits.open_or_make_memory(home_dir).add([entry])
-
-    named = [ask(home_dir, None, key=f"m{number}")[0] for number in (1, 2)]
-
-    assert named[0] == f"[brimline recall m1 of session {'g' * 80}]"
-    assert named[1].count("g") < named[0].count("g") + 1
 
 
 @pytest.mark.parametrize(

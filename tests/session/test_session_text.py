@@ -304,25 +304,3 @@ def test_figures_stand_to_the_right_and_words_to_the_left() -> None:
     text = shown(disk_bytes=[sent, never]).split("\n")
     assert "  9.0 kB  90%  texts" in text
     assert "    50 B   0%  others (never sent)" in text
-
-
-@pytest.mark.parametrize(("length", "cut"), [(24, False), (25, True)])
-def test_a_tool_is_named_by_24_characters(length: int, cut: bool) -> None:
-    """Among what is large and what goes."""
-    one = {"request": 7, "bytes": 2_000, "strategy": "old", "tool": "t" * length, "source": "x"}
-    large = one | {"in_context": True, "moved_out": False} | NOT_CUT
-    name = "t" * 23 + "…" if cut else "t" * 24
-
-    for told in (session_text.results_to_purge_text([one]), shown(largest_results=[large])):
-        assert f"  {name}  x" in told
-
-
-@pytest.mark.parametrize(("length", "cut"), [(300, False), (301, True)])
-def test_the_file_of_a_session_is_named_by_300_characters(length: int, cut: bool) -> None:
-    """Of an inspection, and of a repair."""
-    path = "/" + "p" * (length - 1)
-    repaired = session_text.found_fault_lines({"transcript": path, "mended": [], "left_alone": []})
-
-    for told in (shown(transcript=path), "\n".join(repaired)):
-        assert (path in told) is not cut
-        assert ("/" + "p" * 298 + "…" in told) is cut
