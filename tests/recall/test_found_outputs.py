@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import math
+from typing import TYPE_CHECKING
 
 import pytest
 
 from brimline.bulk import layout, listing, put
 from brimline.recall import found_outputs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def test_an_output_is_shown_by_its_first_five_fitting_lines_with_their_numbers(
@@ -19,14 +22,14 @@ def test_an_output_is_shown_by_its_first_five_fitting_lines_with_their_numbers(
     lines[3] = "x" * 300 + "otter 4"
     put.put(home_dir, "\n".join(lines).encode(), {"tool": "Bash", "source": "cat a"})
 
-    found = found_outputs.document(home_dir, "otter", None, 10, math.inf)
+    found = found_outputs.document(home_dir, "otter", None, 10)
 
     (shown,) = found["outputs"]
     assert [line.partition(":")[0] for line in shown["lines"]] == ["4", "5", "6", "7", "8"]
     assert shown["lines"][0].startswith("4: …xxx")
     assert (found["found"], found["searched"], found["all_words"]) == (1, 1, True)
     assert shown["title"] == "Bash cat a"
-    none = found_outputs.document(home_dir, "whale", None, 10, math.inf)
+    none = found_outputs.document(home_dir, "whale", None, 10)
     told = found_outputs.none_found_text(none, "whale", everywhere=False)
     assert told == "none of 1 stored output holds whale; --everywhere asks all projects"
     assert found_outputs.none_found_text(none, "whale", everywhere=True).endswith("holds whale")
@@ -37,15 +40,15 @@ def test_what_was_found_is_told_to_a_person_with_its_key_and_title(home_dir: str
     first = put.put(home_dir, b"otter one\nelk", {"tool": "Bash", "source": "cat a\nb"})
     put.put(home_dir, b"otter otter two", {"tool": "Read"})
 
-    found = found_outputs.document(home_dir, "otter", None, 10, math.inf)
-    few = found_outputs.document(home_dir, "otter", None, 1, math.inf)
+    found = found_outputs.document(home_dir, "otter", None, 10)
+    few = found_outputs.document(home_dir, "otter", None, 1)
 
     lines = found_outputs.text(found).split("\n")
     assert len(lines) == 4
     assert f"{listing.short_digits_of_key(first)}  Bash cat a b" in lines
     assert "  1: otter one" in lines
     assert (len(few["outputs"]), few["found"], few["searched"]) == (1, 2, 2)
-    assert found_outputs.text(found_outputs.document(home_dir, "yak", None, 9, math.inf)) == ""
+    assert found_outputs.text(found_outputs.document(home_dir, "yak", None, 9)) == ""
 
 
 @pytest.mark.parametrize(
@@ -56,7 +59,7 @@ def test_a_line_is_shown_whole_up_to_200_characters(home_dir: str, size: int, sh
     line = "otter " + "x" * (size - 6)
     key = put.put(home_dir, line.encode(), {"cwd": "/p", "session": "s1", "created": 5.0})
 
-    (output,) = found_outputs.document(home_dir, "otter", None, 10, math.inf)["outputs"]
+    (output,) = found_outputs.document(home_dir, "otter", None, 10)["outputs"]
 
     assert output["lines"] == [shown.format(line[:200])]
     assert (output["key"], output["project"], output["session"]) == (key, "/p", "s1")
@@ -68,12 +71,19 @@ def test_some_of_the_words_are_better_than_none_and_that_is_told(home_dir: str) 
     for word in ("otter", "beaver"):
         put.put(home_dir, f"one {word}".encode(), {})
 
-    late = found_outputs.document(home_dir, "one", None, 10, 0.0)
-    both = found_outputs.document(home_dir, "otter whale", None, 10, math.inf)
+    late = found_outputs.document(home_dir, "one", None, 10, until=0.0)
+    told: list[int] = []
+
+    def watch(total: int) -> Callable[[int], None]:
+        told.append(total)
+        return told.append
+
+    both = found_outputs.document(home_dir, "otter whale", None, 10, watch=watch)
 
     assert (late["pending"], late["found"], late["searched"]) == (1, 1, 1)
     assert (both["pending"], both["found"], both["searched"]) == (0, 1, 2)
     assert (both["all_words"], late["all_words"]) == (False, True)
+    assert told == [1, 1]
 
 
 @pytest.mark.parametrize(

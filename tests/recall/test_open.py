@@ -60,33 +60,6 @@ def test_an_answer_is_found_by_the_words_of_its_question(world: Path) -> None:
         assert ids(store, query, 1) == [name]
 
 
-def test_a_changed_entry_replaces_the_one_of_its_name(world: Path) -> None:
-    """The old words lead nowhere, and are in no neighbour's either."""
-    store = recall.open(str(world / "m"))
-    store.add(said())
-    store.add(said([("a", "Anna: Is the parrot new?")]))
-
-    assert ids(store, "parrot")[0] == "a"
-    assert "b" not in ids(store, "puppy", 1)
-    files = b"".join(path.read_bytes() for path in (world / "m").iterdir())
-    assert b"parrot" in files
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [{"text": "no id"}, {"id": "x"}, {"id": "x", "text": "y", "at": "soon"},
-     {"id": "x", "text": "y", "group": 7}],
-)  # fmt: skip
-def test_an_entry_that_is_none_is_refused_and_none_of_the_others_is_added(
-    world: Path, wrong: dict[str, Any]
-) -> None:
-    """With the sentence that says which."""
-    store = recall.open(str(world / "m"))
-    with pytest.raises(StoreError):
-        store.add([*said(), wrong])
-    assert ids(store, "kitchen") == []
-
-
 def test_eight_writers_lose_nothing(world: Path) -> None:
     """What each was told is there, for all of them."""
     folder = str(world / "m")
@@ -131,19 +104,6 @@ def test_a_writer_that_is_killed_leaves_what_it_acknowledged(world: Path, moment
     assert found
 
 
-def test_a_damaged_file_is_told_of_and_begun_anew(world: Path) -> None:
-    """Once; from then on it works."""
-    store = recall.open(str(world / "m"))
-    store.add(said())
-    for path in (world / "m").iterdir():
-        path.write_bytes(b"no database at all" * 400)
-
-    with pytest.raises(StoreError, match="damaged"):
-        store.search("kitchen")
-    assert store.search("kitchen") == []
-    assert store.add(said()) == 4
-
-
 def test_a_full_disk_is_a_sentence_and_nothing_is_half_there(
     world: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -166,26 +126,6 @@ def test_a_full_disk_is_a_sentence_and_nothing_is_half_there(
             store.add(said([(f"big{n}", f"needle {n} " * 400) for n in range(50)], "big"))
     assert ids(store, "kitchen") != []
     assert not any(name.startswith("big") for name in ids(store, "needle"))
-
-
-def test_an_earlier_version_and_this_one_share_the_file(world: Path) -> None:
-    """That one knows nothing of entries; its tables and ours are in nobody's way."""
-    store = recall.open(str(world / "m"))
-    store.add(said())
-    path = next((world / "m").glob("*.sqlite3"))
-    earlier = sqlite3.connect(path)
-    earlier.execute("PRAGMA user_version = 1")
-    earlier.close()
-
-    connection = sqlite3.connect(path)
-    connection.execute(
-        "INSERT INTO documents VALUES (1, 'output', 'ref', '/p', 's', 1.0, 'make', 'a needle', '')"
-    )
-    found = connection.execute("SELECT rowid FROM words WHERE words MATCH 'needle'").fetchall()
-    connection.commit()
-    connection.close()
-    assert found
-    assert ids(store, "kitchen") != []
 
 
 # What 0.2.0 made, as far as memory goes.

@@ -184,11 +184,12 @@ def test_a_damaged_memory_is_told_unless_it_can_be_had_again(world: Path) -> Non
 def test_an_entry_that_is_wrong_is_told_by_what_is_wrong(
     world: Path, entry: dict[str, Any], problem: str
 ) -> None:
-    """What is empty counts as not given."""
+    """And none of the others is added; what is empty counts as not given."""
     store = recall.open(str(world / "m"))
     if problem:
         with pytest.raises(StoreError, match=problem):
-            store.add([entry])
+            store.add([{"id": "sound", "text": "otter"}, entry])
+        assert store.search("otter") == []
     else:
         assert store.add([entry]) == 1
 

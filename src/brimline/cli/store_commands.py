@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import os
 import re
 import sys
-import time
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -24,7 +24,6 @@ from brimline.transcript import project
 if TYPE_CHECKING:
     from brimline.bulk.retention import Limits, Outcome
 
-_SEARCH_S = 20.0
 _LINE = re.compile(rb"[^\n]*\n|[^\n]+")
 # More days or megabytes than anybody means.
 _AMOUNT = click.IntRange(0, 10**9)
@@ -161,13 +160,12 @@ def search_command(query: tuple[str, ...], everywhere: bool, limit: int, as_json
       brimline store search '"exit code 137"' --everywhere
     """
     words, where = " ".join(query), None if everywhere else project.project_of_caller()
-    until = time.monotonic() + _SEARCH_S
-    document = found_outputs.document(paths.data_dir(), words, where, limit, until)
-    output.answer(document, found_outputs.text, as_json=as_json)
-    if document["pending"]:
-        output.print_note(
-            f"not indexed yet: {output.count_text(document['pending'], 'output')}; ask again"
+    with contextlib.ExitStack() as bars:
+        document = found_outputs.document(
+            *(paths.data_dir(), words, where, limit),
+            watch=lambda total: bars.enter_context(output.Progress("Reading", total)).advance,
         )
+    output.answer(document, found_outputs.text, as_json=as_json)
     if not document["outputs"]:
         raise StoreError(found_outputs.none_found_text(document, words, everywhere=everywhere))
 

@@ -73,7 +73,7 @@ def index_sources(
     exclude: Sequence[str] = (),
     *,
     until: float = float("inf"),
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[int], None] = lambda _: None,
 ) -> Taken:
     """Bring the search up to date, what changed last first.
 
@@ -96,7 +96,10 @@ def index_sources(
     gone = [path for path in stamps if path not in by_path and path.endswith(".md")]
     intake.drop_gone_and_excluded(gone)
     fresh = sorted(_changed_sources(by_path.values(), stamps), key=lambda source: -source.changed)
-    return _index_and_count_entries(intake, fresh, stamps, until, progress or (lambda _: None))
+    # As long as one connection is open, no other one tidies up the file when it closes.
+    return intake.memory.run_on_database(
+        lambda _: _index_and_count_entries(intake, fresh, stamps, until, progress)
+    )
 
 
 def _index_and_count_entries(
@@ -193,26 +196,24 @@ class _Speech:
 
     def read_row(self, offset: int, fields: dict[str, Any]) -> Iterator[tuple[int, Record]]:
         """Yield what one row adds, and what it shows to be said for good."""
-        uuid = row.uuid_of(fields)
-        at = clock.parse_utc(row.timestamp_text_of(fields)) or 0.0
-        if uuid is None:
-            self._note_queued_message(fields, at)
+        if row.uuid_of(fields) is None:
+            self._note_queued_message(fields)
         elif row.is_summary(fields):
             text = row.content_text(row.blocks_sent_to_model(fields))
-            yield offset, Record(uuid, text, "", at, SUMMARY)
+            yield offset, _record_of_row(fields, text, SUMMARY)
         elif text := words.users_own_message(fields):
             self._queued.pop(text, None)  # it was sent now
             yield from self.entries_at_end_of_turn()
             self._turn_at = offset
-            yield offset, Record(uuid, text, "", at, USER)
+            yield offset, _record_of_row(fields, text, USER)
         elif row.type_of(fields) == "assistant":
-            self._note_reply(fields, Record(uuid, "", "", at, REPLY))
+            self._note_reply(fields)
         else:
             for result in row.main_thread_results(fields):
                 tool = self._tools.get(result.call_id, "")
                 text = words.refusal_words(tool, result) or words.answer_words(tool, result)
                 if text:
-                    yield self._turn_at, Record(uuid, text, "", at, USER)
+                    yield self._turn_at, _record_of_row(fields, text, USER)
 
     def entries_at_end_of_turn(self) -> Iterator[tuple[int, Record]]:
         """Its replies, and messages that never got a row of theirs."""
@@ -221,17 +222,17 @@ class _Speech:
             yield self._turn_at, entry
         self._queued, self._steps, self._closing = {}, [], []
 
-    def _note_queued_message(self, fields: dict[str, Any], at: float) -> None:
+    def _note_queued_message(self, fields: dict[str, Any]) -> None:
         """A message that was typed while the assistant worked; what is taken back was not said."""
         operation, whole = row.queue_operation_and_text(fields)
         text = words.users_part_of_prompt(whole)
         if operation == "enqueue" and text and not text.startswith("/"):
             ref = f"queued:{row.session_id_in(fields)}:{row.timestamp_text_of(fields)}"
-            self._queued[text] = (self._turn_at, Record(ref, text, "", at, USER))
+            self._queued[text] = (self._turn_at, _record_of_row(fields, text, USER, ref))
         elif operation == "popAll":
             self._queued.pop(text, None)
 
-    def _note_reply(self, fields: dict[str, Any], entry: Record) -> None:
+    def _note_reply(self, fields: dict[str, Any]) -> None:
         calls = list(row.main_thread_calls(fields))
         self._tools |= {call.id: call.name for call in calls}
         if calls:
@@ -239,7 +240,12 @@ class _Speech:
             self._closing = []
         text = row.content_text(row.blocks_sent_to_model(fields)).strip()
         if text:
-            self._closing.append(entry._replace(text=text))
+            self._closing.append(_record_of_row(fields, text, REPLY))
+
+
+def _record_of_row(fields: dict[str, Any], text: str, source: str, ref: str = "") -> Record:
+    at = clock.parse_utc(row.timestamp_text_of(fields)) or 0.0
+    return Record(ref or row.uuid_of(fields) or "", text, "", at, source)
 
 
 def _join_short_steps(steps: Iterable[Record]) -> list[Record]:

@@ -17,7 +17,7 @@ _LINES_PER_HIT, _HIT_CHARACTERS = 5, 200
 
 
 def document(
-    home_dir: str, query: str, project: Project | None, limit: int, until: float
+    home_dir: str, query: str, project: Project | None, limit: int, **how: Any
 ) -> dict[str, Any]:
     """The outputs that a query finds, the best first, each with the lines that fit.
 
@@ -26,14 +26,14 @@ def document(
         query: the words.
         project: where to look; None for all projects.
         limit: how many outputs to show.
-        until: when to stop taking in what is new, in seconds of `time.monotonic`.
+        how: `until` and `watch` of `stored.find_outputs`.
 
     Raises:
         StoreError: the search cannot be used.
     """
     layout.refuse_newer_format(home_dir)
     result = stored.find_outputs(
-        home_dir, query, project, lambda count: Span(1, min(limit, count)), until=until
+        home_dir, query, project, lambda count: Span(1, min(limit, count)), **how
     )
     terms = stored.parse_terms(query)
     return {

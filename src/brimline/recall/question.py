@@ -11,6 +11,7 @@ how they end: `Speicherverwaltung` is found by `Verwaltung`.
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import re
 import sqlite3
@@ -33,6 +34,7 @@ _IS_BY_PAIRS = re.compile(f"[{_BY_PAIRS}]")
 _HIRAGANA = re.compile("[\u3040-\u309f]+")
 # Of how many letters long words are, and a part of one at least.
 _COMPOUND, _LONGEST, _PART = 9, 60, 5
+_LONG_ASCII = re.compile(rf"(?<![A-Za-z0-9])[A-Za-z]{{{_COMPOUND},{_LONGEST}}}(?![A-Za-z0-9])")
 _ENDING = re.compile("(?:e[ns]|[ens])$")
 # Letters that no stemmer knows and no text uses: a word backwards is not another word.
 _WIDE = {ord(letter): ord(letter) + 0xFEE0 for letter in string.ascii_lowercase}
@@ -77,13 +79,18 @@ def words_but_stop_words(query: str) -> list[str]:
 
 def hidden_words(text: str) -> str:
     """What a text is found by besides its words as SQLite sees them."""
-    found: list[str] = []
-    for token in _TOKEN.findall(unicodedata.normalize("NFC", text)):
-        if not token.isascii() and _IS_BY_PAIRS.search(token):
-            found += _pairs(token)
-        elif _COMPOUND <= len(token) <= _LONGEST and token.isalpha():
-            found.append(_backwards(_ENDING.sub("", token)))
-    return " ".join(found)
+    if text.isascii():
+        return " ".join(map(_hidden_of_token, _LONG_ASCII.findall(text)))
+    tokens = _TOKEN.findall(unicodedata.normalize("NFC", text))
+    return " ".join(filter(None, map(_hidden_of_token, tokens)))
+
+
+@functools.lru_cache(maxsize=10_000)
+def _hidden_of_token(token: str) -> str:
+    if not token.isascii() and _IS_BY_PAIRS.search(token):
+        return " ".join(_pairs(token))
+    is_long = _COMPOUND <= len(token) <= _LONGEST and token.isalpha()
+    return _backwards(_ENDING.sub("", token)) if is_long else ""
 
 
 def _pairs(token: str) -> list[str]:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from brimline.transcript.project import Project
 
+    Watch = Callable[[int], Callable[[int], None]]
+
 SOURCE = "output"
 HEAD_BYTES = 200_000
 # Beyond this the oldest outputs keep their titles only: the index must not become a second store.
@@ -120,7 +122,13 @@ def search_folder(home_dir: str) -> str:
 
 
 def find_outputs(
-    home_dir: str, query: str, project: Project | None, pick: Callable[[int], Span], *, until: float
+    home_dir: str,
+    query: str,
+    project: Project | None,
+    pick: Callable[[int], Span],
+    *,
+    until: float = float("inf"),
+    watch: Watch = lambda _: lambda _: None,
 ) -> Found:
     """The stored outputs that hold the words of a query: all of them, else some, the best first.
 
@@ -130,6 +138,7 @@ def find_outputs(
         project: whose outputs are searched; None for all.
         pick: which hits to return, by how many there are.
         until: on the monotonic clock, when to stop taking new outputs in.
+        watch: called with how many there are to take in; what it returns, after each.
 
     Raises:
         StoreError: the query is empty or too long, or the store cannot be read.
@@ -139,7 +148,7 @@ def find_outputs(
         return Found()
 
     def search_index(connection: sqlite3.Connection) -> Found:
-        pending = _index_and_count_left_over(connection, home_dir, until)
+        pending = _index_and_count_left_over(connection, home_dir, until, watch)
         known = _state_and_origin_by_digest(connection)
         if project is not None:
             owned = Owned(home_dir, project)
@@ -288,7 +297,8 @@ def tidy(home_dir: str, *, until: float) -> None:
         StoreError: the store cannot be read, or there is no full-text search here.
     """
     database.run_on_database(
-        search_folder(home_dir), lambda base: _index_and_count_left_over(base, home_dir, until)
+        search_folder(home_dir),
+        lambda base: _index_and_count_left_over(base, home_dir, until, lambda _: lambda _: None),
     )
 
 
@@ -303,22 +313,26 @@ def forget(home_dir: str, keys: Iterable[str]) -> None:
         database.run_on_database(place, lambda base: _erase(base, digests), in_memory=False)
 
 
-def _index_and_count_left_over(connection: sqlite3.Connection, home_dir: str, until: float) -> int:
+def _index_and_count_left_over(
+    connection: sqlite3.Connection, home_dir: str, until: float, watch: Watch
+) -> int:
     """Bring the index up to date; returns how many outputs the time did not suffice for."""
     blobs = sorted(contents.list_blobs(home_dir), key=lambda blob: blob.used_ns, reverse=True)
     known = _state_and_origin_by_digest(connection)
     _remove(connection, known.keys() - {blob.digest for blob in blobs})
     # A damaged one may have been stored again meanwhile.
     fresh = [blob.digest for blob in blobs if known.get(blob.digest, (DAMAGED,))[0] == DAMAGED]
-    done, batch = 0, list[Record]()
+    done, room, batch, advance = 0, _BATCH_CHARACTERS, list[Record](), watch(len(fresh))
     for digest in fresh:
         if done and time.monotonic() > until:
             break
         done += 1
+        advance(1)
         batch.append(_record_of_output(home_dir, digest))
-        if sum(len(one.text) for one in batch) > _BATCH_CHARACTERS:
+        room -= len(batch[-1].text)
+        if room < 0:
             _index_batch(connection, home_dir, batch)
-            batch = []
+            room, batch = _BATCH_CHARACTERS, []
     _index_batch(connection, home_dir, batch)
     return len(fresh) - done
 

@@ -134,7 +134,7 @@ def _answer_recall(turn: Turn, arguments: str, _watch: Watch) -> str:
     within = project.project_of_folder(place)._replace(session=turn.state.session_id)
     until = time.monotonic() + TIMEOUT_S
     said = together.document(turn.home, place, arguments, _MEMORY_HITS, within)
-    stored = found_outputs.document(turn.home, arguments, within, _OUTPUT_HITS, until)
+    stored = found_outputs.document(turn.home, arguments, within, _OUTPUT_HITS, until=until)
     parts = [hits.text(said)] if said["hits"] else []
     parts += [found_outputs.text(stored)] if stored["outputs"] else []
     if not parts:
