@@ -12,7 +12,7 @@ import pytest
 
 from brimline.fast import clock
 
-from .modded import answer_with
+from .modded import answer_with, read_all, write_files
 from .stub_api import agent, bash, text
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _SHORT_LIVED = """
 import json, pathlib, sys
 sys.path.insert(0, {root!r})
-from brimline import clock
+from brimline.fast import clock
 from brimline.figures import expiry
 from brimline.mod import request
 folder, last_cache = pathlib.Path({folder!r}), expiry.cache_of_last_request
@@ -93,33 +93,45 @@ def test_it_is_what_the_client_itself_counts(
     assert told["total"]["subagent_dollars"] > 0
 
 
-@pytest.mark.parametrize(("hours", "is_cold"), [(3, True), (0, False)])
+@pytest.mark.parametrize(
+    ("hours", "files", "is_told"), [(3, 40, True), (0, 40, False), (3, 0, False)]
+)
 def test_a_resumed_session_says_what_its_cold_cache_costs(
-    hours: int, is_cold: bool, installed: Installed, stub: StubApi
+    hours: int, files: int, is_told: bool, installed: Installed, stub: StubApi
 ) -> None:
-    """To the person alone, with the right price, and once; a warm one says nothing."""
-    stub.script(text("Done.", _usage(212_000, lifetime="1h")))
+    """To the person alone, with the right prices, and once, before a prompt is sent.
+
+    A warm one says nothing, nor does one of which a compaction would let go of nothing.
+    """
+    begun = read_all(write_files(installed.client, files)) if files else bash("true")
+    stub.script(begun, text("Done.", _usage(212_000, lifetime="1h")))
     done = installed.client.run_print("Go.", model="claude-opus-5-5")
     assert done.transcript is not None
-    past = clock.format_utc(clock.now_s() - hours * 3_600 - 3_650 * is_cold)
+    past = clock.format_utc(clock.now_s() - hours * 3_600 - 3_650 * (hours > 0))
     rows = re.sub(r'"timestamp":"[^"]+"', f'"timestamp":"{past}"', done.transcript.read_text())
     done.transcript.write_text(rows)
     stub.script(*[text("GOING-ON", _usage(213_000, lifetime="1h"))] * 2)
-    told = "expired 3 h ago: the next request writes 212,700 tokens again, about $1.70."
+    told = (
+        r"expired 3 h ago: the next request writes 2[\d,]+ tokens again, about \$1\.[67]0\. "
+        r"`/compact` first makes it about [\d,]+, "
+    )
 
     with installed.client.interactive(
         model="claude-opus-5-5", args=["--resume", done.session_id]
     ) as session:
-        screen = session.say("go on", "GOING-ON")
+        screen = session.wait_for("expired") if is_told else session.ready()
+        screen = " ".join(screen.split())
+        session.say("go on", "GOING-ON")
     again = installed.client.run_print(
         "And?", model="claude-opus-5-5", args=["--resume", done.session_id]
     )
 
-    assert (told in " ".join(screen.split())) is is_cold
+    assert bool(re.search(told, screen)) is is_told, screen
+    assert ("expired" in screen) is is_told
     sent = json.dumps([request.body for request in stub.requests()])
     assert "expired" not in sent
     marks = list(Path(installed.data, "sessions", done.session_id).glob("cost-cold-*"))
-    assert len(marks) == is_cold
+    assert len(marks) == is_told
     assert again.rc == 0
     assert installed.errors() == ""
 
@@ -135,6 +147,7 @@ def test_a_running_session_says_when_its_cache_expires(
     )
     answer_with(installed, sys.executable, "-c", program)
     sizes = {"SMALL": 60_000, "LARGE": 212_000, "WARM": 213_000}
+    stub.script(read_all(write_files(installed.client, 40), _usage(60_000)))
     stub.script(*[text(name, _usage(tokens)) for name, tokens in sizes.items()])
     notice = "expired just now: the next request writes 212,700 tokens again, about $1.06."
 

@@ -355,7 +355,7 @@ def test_messages_typed_during_work_are_kept_and_compact_does_what_was_typed(
         (client.project / "go").touch()
         session.wait_for("TURN-ONE-ENDS")
         session.say("SECOND-PROMPT", "TURN-TWO-ENDS")
-        session.say("/compact", "Compacted", " results moved out, about ")
+        session.say("/compact", "Compacted", " old results moved out, and ")
         session.say("THIRD-PROMPT", "TURN-THREE-ENDS")
         assert stub.requests("compaction") == []
         session.say("/compact keep the plan")

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.guard.dialogue import SILENT
 
 from brimline import models
 from brimline.bulk import cold
 from brimline.fast import clock
 from brimline.figures import expiry
-from brimline.state.session import MOD_ALIVE, SessionState
+from brimline.mod import request
+from brimline.transcript import find
 
 if TYPE_CHECKING:
     from tests.guard.dialogue import Talk
@@ -22,93 +21,100 @@ if TYPE_CHECKING:
 HOUR_S = 3_600
 
 
-def resume(
-    talk: Talk, monkeypatch: pytest.MonkeyPatch, after_s: float, source: str = "resume"
-) -> Any:
-    """The session starts again so long after its last row."""
+def resume(talk: Talk, monkeypatch: pytest.MonkeyPatch, after_s: float) -> str:
+    """What the person is told where the session goes on so long after its last row."""
     moment = talk.session.now + after_s
     monkeypatch.setattr(clock, "now_s", lambda: moment)
-    return talk.at_start(source)
+    monkeypatch.setattr(find, "files_beginning_with", lambda _: [str(talk.session.path)])
+    question = {"session": talk.session.session_id, "cwd": talk.session.cwd, "is_resumed": True}
+    return str(request.respond("pause", question, talk.home_dir).get("text", ""))
 
 
-def filled(talk: Talk, tokens: int = 212_000) -> None:
-    """A session of this size, with a cache that lives for five minutes."""
+def filled(talk: Talk, tokens: int = 212_000, results: int = 60) -> None:
+    """A session of this size and so many results, with a cache that lives for five minutes."""
+    for number in range(results):
+        call_id = talk.session.tool_call(9_000, command=f"cat {number}")
+        talk.session.tool_result(call_id, "x" * 9_000)
     talk.session.model = "claude-opus-5-5"
     talk.session.reply(tokens, output_tokens=0)
 
 
 @pytest.mark.parametrize(
-    ("after_s", "tokens", "source", "is_told"),
+    ("after_s", "tokens", "is_told"),
     [
-        (3 * HOUR_S, 212_000, "resume", True),
-        (3 * HOUR_S, 212_000, "fork", True),
-        (3 * HOUR_S, 100_000, "resume", True),
-        (301, 212_000, "resume", True),
-        (300, 212_000, "resume", False),
-        (3 * HOUR_S, 99_000, "resume", False),
-        (3 * HOUR_S, 212_000, "startup", False),
-        (3 * HOUR_S, 212_000, "compact", False),
+        (3 * HOUR_S, 212_000, True),
+        (3 * HOUR_S, 100_000, True),
+        (301, 212_000, True),
+        (300, 212_000, False),
+        (3 * HOUR_S, 99_000, False),
     ],
 )
 def test_a_large_context_with_a_cold_cache_is_told_of(
     after_s: float,
     tokens: int,
-    source: str,
     is_told: bool,
     talk: Talk,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """When it is resumed, and to nobody but the person."""
+    """When it is resumed."""
     filled(talk, tokens)
 
-    answer = resume(talk, monkeypatch, after_s, source)
+    told = resume(talk, monkeypatch, after_s)
 
-    assert ("The cache of this session expired" in answer.person) is is_told
-    assert "expired" not in answer.note
+    assert ("The cache of this session expired" in told) is is_told
 
 
 def test_it_is_told_once_per_pause(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And again after the next one; a setting switches it off."""
+    """And again after the next one; who wants silence hears nothing."""
     filled(talk)
     first = resume(talk, monkeypatch, 3 * HOUR_S)
-    assert first.person == (
+    assert first == (
         "brimline: The cache of this session expired 2 h ago: the next request writes 212,001 "
-        "tokens again, about $1.06."
+        "tokens again, about $1.06. `/compact` first makes it about 62,000, $0.31, without a model."
     )
-    assert resume(talk, monkeypatch, 4 * HOUR_S) == SILENT
+    assert resume(talk, monkeypatch, 4 * HOUR_S) == ""
     talk.session.now += 9 * HOUR_S
     talk.session.reply(213_000)
-    assert "expired 45 min ago" in resume(talk, monkeypatch, 50 * 60).person
+    assert "expired 45 min ago" in resume(talk, monkeypatch, 50 * 60)
     talk.session.now += 9 * HOUR_S
     talk.session.reply(214_000)
-    talk.use(cost__cold_cache="false")
-    assert resume(talk, monkeypatch, 3 * HOUR_S) == SILENT
+    talk.use(compaction__when_cold="off")
+    assert resume(talk, monkeypatch, 3 * HOUR_S) == ""
 
 
 @pytest.mark.parametrize(
-    ("model", "lifetime_s", "seconds", "ending"),
+    ("model", "lifetime_s", "thoughts", "cost", "left", "saving"),
     [
-        ("claude-opus-5-5", 3_600, 2 * 3_600, "expired 60 min ago: {}, about $1.70."),
-        ("claude-opus-5-5", 300, 50 * 3_600, "expired 2 days ago: {}, about $1.06."),
-        ("my-own-model", 300, 310, "expired just now: {}."),
-        ("my-own-model", 300, 359, "expired just now: {}."),
-        ("my-own-model", 300, 360, "expired 1 min ago: {}."),
-        ("my-own-model", 300, 300 + 7_199, "expired 119 min ago: {}."),
-        ("my-own-model", 300, 300 + 7_200, "expired 2 h ago: {}."),
-        ("my-own-model", 300, 300 + 172_799, "expired 47 h ago: {}."),
-        ("my-own-model", 300, 300 + 172_800, "expired 2 days ago: {}."),
-        ("my-own-model", 300, 300 + 259_199, "expired 2 days ago: {}."),
+        (
+            *("claude-opus-5-5", 3_600, 41),
+            ", about $1.70.",
+            "$0.76, without a model, and lets go of 41 thoughts.",
+            ": the next request costs about $0.76 in place of $1.70; 41 thoughts went.",
+        ),
+        (
+            *("claude-opus-5-5", 300, 0),
+            ", about $1.06.",
+            "$0.47, without a model.",
+            ": the next request costs about $0.47 in place of $1.06.",
+        ),
+        (
+            *("my-own-model", 300, 0),
+            *(".", "without a model.", "."),
+        ),
     ],
 )
-def test_the_price_is_that_of_the_model_and_the_caches_lifetime(
-    model: str, lifetime_s: int, seconds: int, ending: str
+def test_both_prices_are_those_of_the_model_and_the_caches_lifetime(
+    model: str, lifetime_s: int, thoughts: int, cost: str, left: str, saving: str
 ) -> None:
-    """Without a known price there is none in the sentence."""
+    """Without a known price there is none. Where thinking would have stayed it is said to go."""
     cache = expiry.Cache(0.0, lifetime_s, model)
+    offer = expiry.Offer(cache, models.lookup_model(model), 212_000, 95_000, thoughts)
 
-    told = expiry.expired_cache_text(cache, 212_000, seconds, models.lookup_model(model))
-
-    assert told.endswith(ending.format("the next request writes 212,000 tokens again"))
+    assert offer.text(9_000).endswith(
+        f"the next request writes 212,000 tokens again{cost} "
+        f"`/compact` first makes it about 95,000, {left}"
+    )
+    assert offer.saving_text() == f"The cache had expired{saving}"
 
 
 def test_a_session_that_used_no_cache_has_none_to_lose(
@@ -119,44 +125,44 @@ def test_a_session_that_used_no_cache_has_none_to_lose(
     message = {"id": "msg_1", "role": "assistant", "model": "claude-opus-5-5", "content": []}
     talk.session.row("assistant", message=message | {"usage": usage})
 
-    assert resume(talk, monkeypatch, 3 * HOUR_S) == SILENT
+    assert resume(talk, monkeypatch, 3 * HOUR_S) == ""
     assert expiry.cache_of_last_request(talk.session.path + "-gone") is None
 
 
 @pytest.mark.parametrize(
-    ("inside", "results", "has_mod", "ending"),
-    [
-        ("balanced", 60, True, " about $1.06. `/compact` first makes it about 62,000."),
-        ("off", 60, True, " about $1.06."),
-        ("balanced", 60, False, " about $1.06."),
-        # A model would summarise all of it: that costs what the notice warns of.
-        ("balanced", 20, True, " about $1.06."),
-    ],
+    ("inside", "results", "is_told"),
+    # Elsewhere a model would summarise all of it: that costs what the notice warns of.
+    [("balanced", 60, True), ("off", 60, False), ("balanced", 20, False)],
 )
-def test_a_compaction_without_a_model_is_offered_where_one_would_be_made(
+def test_only_a_compaction_without_a_model_is_offered(
     inside: str,
     results: int,
-    has_mod: bool,
-    ending: str,
+    is_told: bool,
     talk: Talk,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """With what it leaves, by the rule that it goes by."""
-    if has_mod:
-        state = SessionState(talk.home_dir, talk.session.session_id)
-        Path(state.folder).mkdir(parents=True)
-        state.save_document(MOD_ALIVE, {"at": 1.0, "inside": "balanced"})
+    """With what it leaves of the messages since the last one; else there is nothing to say."""
     talk.use(compaction__inside=inside)
     talk.session.tool_result(talk.session.tool_call(9_000, command="old"), "x" * 900_000)
     talk.session.compact(9_000)
-    for number in range(results):
-        call_id = talk.session.tool_call(9_000, command=f"cat {number}")
-        talk.session.tool_result(call_id, "x" * 9_000)
+    filled(talk, results=results)
+
+    told = resume(talk, monkeypatch, 3 * HOUR_S)
+
+    assert ("makes it about 62,000, $0.31" in told) is is_told
+    assert is_told or told == ""
+
+
+def test_thinking_that_a_compaction_would_end_is_counted(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a model that would be sent it again."""
+    block = {"type": "thinking", "thinking": "", "signature": "s"}
+    message = {"id": "msg_t", "role": "assistant", "model": "claude-opus-5-5", "content": [block]}
+    talk.session.row("assistant", message=message)
     filled(talk)
 
-    answer = resume(talk, monkeypatch, 3 * HOUR_S)
-
-    assert answer.person.endswith(ending)
+    assert resume(talk, monkeypatch, 3 * HOUR_S).endswith(", and lets go of 1 thought.")
 
 
 @pytest.mark.parametrize(
@@ -176,13 +182,10 @@ def test_how_long_ago_a_cache_expired_is_told_in_minutes_hours_or_days(
 ) -> None:
     """Two of the larger unit at the least."""
     cache = expiry.Cache(1_000.0, 300, None)
-    text = expiry.expired_cache_text(
-        cache, 123_456, 1_300.0 + seconds, models.lookup_model("nobody-knows")
-    )
+    offer = expiry.Offer(cache, models.lookup_model("nobody-knows"), 123_456, 9_000, 0)
 
-    assert text == (
-        f"brimline: The cache of this session expired {ago}: "
-        "the next request writes 123,456 tokens again."
+    assert offer.text(1_300.0 + seconds).startswith(
+        f"brimline: The cache of this session expired {ago}: the next request writes 123,456 "
     )
 
 
@@ -265,15 +268,3 @@ def test_what_the_user_keeps_counts_among_the_last_results(session: SessionBuild
     rows = expiry._rows_since_compaction(session.path)
 
     assert expiry._count_characters_to_free(rows, ["keep*"]) == 20 * (9_000 - 120)
-
-
-def test_a_price_is_for_a_million_tokens() -> None:
-    """To the last cent of a large sum."""
-    told = expiry.expired_cache_text(
-        expiry.Cache(0.0, 300, "claude-opus-5-5"),
-        1_000_000_000,
-        400.0,
-        models.lookup_model("claude-opus-5-5"),
-    )
-
-    assert told.endswith("writes 1,000,000,000 tokens again, about $5,000.00.")

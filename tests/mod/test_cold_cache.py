@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.guard.dialogue import set_by_user
+from tests.figures.test_expiry import HOUR_S, filled
 
 from brimline.fast import clock
 from brimline.mod import request
@@ -37,8 +37,7 @@ def test_a_pause_is_answered_with_the_notice_or_with_when_to_ask_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """With nothing for a small context and where the person wants silence; and told once."""
-    talk.session.model = "claude-opus-5-5"
-    talk.session.reply(tokens, output_tokens=0)
+    filled(talk, tokens)
     moment = talk.session.now + minutes * MINUTE_S
     monkeypatch.setattr(clock, "now_s", lambda: moment)
     monkeypatch.setattr(find, "files_beginning_with", lambda _: [str(talk.session.path)])
@@ -46,7 +45,7 @@ def test_a_pause_is_answered_with_the_notice_or_with_when_to_ask_again(
         SessionState(talk.home_dir, talk.session.session_id).switch_off_or_on(off=True)
 
     def ask() -> dict[str, Any]:
-        question = {"session": talk.session.session_id, "cwd": "/"}
+        question = {"session": talk.session.session_id, "cwd": talk.session.cwd}
         return request.respond("pause", question, talk.home_dir)
 
     first = ask()
@@ -57,26 +56,52 @@ def test_a_pause_is_answered_with_the_notice_or_with_when_to_ask_again(
 
 
 @pytest.mark.parametrize(
-    ("seconds", "is_wanted", "wait_s"),
-    [(60, True, 241), (299, True, 2), (300, True, 1), (301, True, None), (60, False, None)],
+    ("seconds", "wanted", "wait_s"),
+    [(60, "say", 241), (299, "do", 2), (300, "say", 1), (301, "do", None), (60, "off", None)],
 )
 def test_it_is_asked_again_a_second_after_the_cache_expired(
     seconds: int,
-    is_wanted: bool,
+    wanted: str,
     wait_s: float | None,
     talk: Talk,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """It lives for five minutes; nobody is asked where the notice is not wanted."""
-    set_by_user(talk.home_dir, "/", "cost.cold_cache", str(is_wanted).lower())
-    talk.session.model = "claude-opus-5-5"
-    talk.session.reply(212_000, output_tokens=0)
+    talk.use(compaction__when_cold=wanted)
+    filled(talk)
     moment = talk.session.now + seconds
     monkeypatch.setattr(clock, "now_s", lambda: moment)
     monkeypatch.setattr(find, "files_beginning_with", lambda _: [str(talk.session.path)])
-    question = {"session": talk.session.session_id, "cwd": "/"}
+    question = {"session": talk.session.session_id, "cwd": talk.session.cwd}
 
     found = request.respond("pause", question, talk.home_dir)
 
     assert found.get("wait_s") == (wait_s and pytest.approx(wait_s, abs=0.01))
-    assert ("text" in found) is (is_wanted and wait_s is None)
+    assert ("text" in found) is (wanted != "off" and wait_s is None)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "hours", "results", "told"),
+    [("do", 3, 60, "saving"), ("do", 0, 60, "wait_s"), ("do", 3, 20, None), ("say", 3, 60, "text")],
+)
+def test_a_resumed_session_is_told_what_a_compaction_saves_where_one_is_to_be_made(
+    wanted: str,
+    hours: int,
+    results: int,
+    told: str | None,
+    talk: Talk,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Only if the person set it so, the cache is cold, and there is enough to let go of."""
+    talk.use(compaction__when_cold=wanted)
+    filled(talk, results=results)
+    moment = talk.session.now + hours * HOUR_S
+    monkeypatch.setattr(clock, "now_s", lambda: moment)
+    monkeypatch.setattr(find, "files_beginning_with", lambda _: [str(talk.session.path)])
+    question = {"session": talk.session.session_id, "cwd": talk.session.cwd, "is_resumed": True}
+
+    answer = request.respond("pause", question, talk.home_dir)
+
+    saving = "The cache had expired: the next request costs about $0.31 in place of $1.06."
+    assert list(answer) == ([told] if told else [])
+    assert answer.get("saving", saving) == saving

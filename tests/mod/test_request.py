@@ -85,6 +85,19 @@ def test_the_launcher_answers_the_mod(world: Path, full: Conversation, home_dir:
     assert errors(home_dir) == ""
 
 
+def test_a_question_ahead_is_answered_and_nothing_is_moved(
+    full: Conversation, home_dir: str
+) -> None:
+    """It passes where the compaction itself would: then a summary made ahead is of use."""
+    ahead = request.respond("compact", full.request(trigger="precompute"), home_dir)
+    del full.messages[30:]
+    too_little = request.respond("compact", full.request(trigger="precompute"), home_dir)
+
+    assert ahead == {"is_enough": True}
+    assert list(too_little) == ["pass"]
+    assert listing.document(home_dir, 0)["outputs"] == []
+
+
 @pytest.mark.parametrize(
     "payload",
     [

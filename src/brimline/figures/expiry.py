@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from brimline import models
 from brimline.bulk import cold, judge
 from brimline.fast import clock, io, json
-from brimline.fast.decision import Decision
 from brimline.figures import LEAST_TOKENS
 from brimline.figures.bill import format_dollars
+from brimline.output import count_text
 from brimline.settings import config
-from brimline.state.session import MOD_ALIVE
 from brimline.transcript import read, row
 from brimline.transcript.typed import Session
 
@@ -46,20 +45,65 @@ class Cache(NamedTuple):
         return self.at + self.lifetime_s - clock.now_s()
 
 
-def decide(turn: Turn) -> Decision | None:
-    """Tell the person of an expired cache, once per pause and only of a large context."""
+class Offer(NamedTuple):
+    """A compaction without a model while the cache is cold, and what the next request takes."""
+
+    cache: Cache
+    model: models.Model
+    tokens: int
+    left_tokens: int
+    # Thinking that a model would be sent again otherwise.
+    thoughts: int
+
+    def text(self, now: float) -> str:
+        """Return the sentences for the person. Pure."""
+        since = _how_long_ago_text(now - self.cache.at - self.cache.lifetime_s)
+        cost, left = map(self._price_text, (self.tokens, self.left_tokens))
+        gone = f", and lets go of {count_text(self.thoughts, 'thought')}" if self.thoughts else ""
+        return (
+            f"brimline: The cache of this session expired {since}: the next request writes "
+            f"{self.tokens:,} tokens again{cost and ', about '}{cost}. `/compact` first makes it "
+            f"about {self.left_tokens:,}{left and ', '}{left}, without a model{gone}."
+        )
+
+    def saving_text(self) -> str:
+        """Return what it saves, for who has set that it be made. Pure."""
+        was, now = self._price_text(self.tokens), self._price_text(self.left_tokens)
+        cost = f": the next request costs about {now} in place of {was}" if now else ""
+        gone = f"; {count_text(self.thoughts, 'thought')} went" if self.thoughts else ""
+        return f"The cache had expired{cost}{gone}."
+
+    def _price_text(self, tokens: int) -> str:
+        prices = self.model.prices_for_prompt(tokens)
+        if not prices:
+            return ""
+        dollars = tokens * prices.write_price(self.cache.lifetime_s) / _MILLION
+        return format_dollars(dollars)
+
+
+def claim_notice(turn: Turn) -> str | None:
+    """Return what to tell the person of an expired cache, once per pause, if it can be cheaper."""
+    offer = offer_of_compaction(turn)
+    if offer is None:
+        return None
+    if not io.create_exclusively(f"{turn.state.folder}/{_TOLD}{int(offer.cache.at)}", b""):
+        return None
+    return offer.text(clock.now_s())
+
+
+def offer_of_compaction(turn: Turn) -> Offer | None:
+    """Return what a compaction would save; None where the cache lives or nothing would be freed."""
     cache = cache_of_large_context(turn)
     if cache is None or cache.left_s() >= 0:
         return None
-    if not io.create_exclusively(f"{turn.state.folder}/{_TOLD}{int(cache.at)}", b""):
+    tokens, transcript = turn.reading.projected_tokens or 0, turn.event.transcript
+    left_tokens = tokens_left_by_compaction(transcript, tokens, turn.values)
+    if left_tokens is None:
         return None
-    tokens = turn.reading.projected_tokens or 0
     model = models.lookup_model(cache.model, config.user_model_rows(turn.home))
-    text = expired_cache_text(cache, tokens, clock.now_s(), model)
-    if turn.state.read_document(MOD_ALIVE):
-        left = tokens_left_by_compaction(turn.event.transcript, tokens, turn.values)
-        text += f" `/compact` first makes it about {left:,}." if left else ""
-    return Decision(person_notes=(text,))
+    rows = _rows_since_compaction(transcript) if model.binds_thinking else []
+    thoughts = sum(len(row.thinking_blocks(fields)) for fields in rows)
+    return Offer(cache, model, tokens, left_tokens, thoughts)
 
 
 def cache_of_large_context(turn: Turn) -> Cache | None:
@@ -80,19 +124,6 @@ def cache_of_last_request(transcript: str) -> Cache | None:
     except OSError:
         pass
     return None
-
-
-def expired_cache_text(cache: Cache, tokens: int, now: float, model: models.Model) -> str:
-    """The sentence for the person. Pure."""
-    since = _how_long_ago_text(now - cache.at - cache.lifetime_s)
-    prices = model.prices_for_prompt(tokens)
-    price = ""
-    if prices:
-        price = (
-            f", about {format_dollars(tokens * prices.write_price(cache.lifetime_s) / _MILLION)}"
-        )
-    written = f"the next request writes {tokens:,} tokens again{price}"
-    return f"brimline: The cache of this session expired {since}: {written}."
 
 
 def tokens_left_by_compaction(transcript: str, tokens: int, settings: dict[str, Any]) -> int | None:

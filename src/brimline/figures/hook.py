@@ -1,4 +1,4 @@
-"""Figures' face to the hooks: a resumed session whose cache has expired, and housekeeping.
+"""Figures' face to the hooks: housekeeping.
 
 Fast path: imports nothing.
 """
@@ -9,17 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from brimline.fast.decision import Decision
     from brimline.hooks.turn import Turn
-
-
-def session_start(turn: Turn) -> Decision | None:
-    """Tell the person, before it is paid, what the next request writes to the cache again."""
-    if not turn.values["cost.cold_cache"]:
-        return None
-    from brimline.figures import expiry
-
-    return expiry.decide(turn)
 
 
 def tidy(turn: Turn, until: float) -> None:

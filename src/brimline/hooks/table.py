@@ -52,7 +52,6 @@ EVENTS = {
         {
             **dict.fromkeys(("state", "guard", "rules", "carry", "recall"), ""),
             "bulk": "startup|clear",
-            "figures": "resume|fork",
         },
         "fresh settings, the card after a compaction, the user's reminder; then housekeeping",
     ),

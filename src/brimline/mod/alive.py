@@ -23,8 +23,9 @@ def respond(request: dict[str, Any], home_dir: str) -> dict[str, Any]:
     state = SessionState(home_dir, request["session"])
     state.save_document(MOD_ALIVE, sign)
     _replace_outdated_mod_javascript(f"{home_dir}/mod/brimline/hooks/register.js")
-    cold = {"tokens": LEAST_TOKENS, "after_s": SHORTEST_S} if values["cost.cold_cache"] else None
-    return {"inside": inside, "folder": state.folder, "cold": cold}
+    is_wanted = values["compaction.when_cold"] != "off"
+    cold = {"tokens": LEAST_TOKENS, "after_s": SHORTEST_S} if is_wanted else None
+    return {"folder": state.folder, "cold": cold}
 
 
 def _replace_outdated_mod_javascript(installed: str) -> None:

@@ -2,8 +2,10 @@
 
 export const LIMIT_MS = 8000 // the client does not count time spent in `$` calls, so we do
 
-// Where the session's files are, once Python has told, and whether somebody is at a screen.
-export const here = { folder: null, told: null, isInteractive: false }
+// Where the session's files are, once Python has told, whether somebody is at a screen, what the client says at the start,
+// and what a compaction saves that is made at a resume.
+export const here = { folder: null, told: null, isInteractive: false, saving: null }
+here.beginning = new Promise(resolve => { here.begin = resolve })
 
 class Doubt extends Error {}
 export const doubt = reason => { throw new Doubt(reason) }

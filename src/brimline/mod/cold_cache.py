@@ -1,4 +1,4 @@
-"""A pause in a running session: when its prompt cache expires, and what the person hears then."""
+"""A cold cache: when it is so in a pause, what the person hears, what a compaction saves."""
 
 from __future__ import annotations
 
@@ -12,19 +12,26 @@ from brimline.mod import typed_command
 def respond(request: dict[str, Any], home_dir: str) -> dict[str, Any]:
     """Return the notice on an expired cache, or when to ask again; nothing where neither is due.
 
+    At a resume it is what a compaction saves instead, if the person wants one made.
+
     Args:
-        request: what the mod sends: session and folder.
+        request: what the mod sends: session, folder, and `is_resumed`.
         home_dir: the data folder.
 
     Raises:
         KeyError: it names no session.
     """
     turn = Turn(typed_command.Event(request), home_dir)  # type: ignore[arg-type]
-    if turn.state.is_off or not turn.values["cost.cold_cache"]:
+    wanted = turn.values["compaction.when_cold"]
+    if turn.state.is_off or wanted == "off":
         return {}
+    if request.get("is_resumed") and wanted == "do":
+        offer = expiry.offer_of_compaction(turn)
+        if offer:
+            return {"saving": offer.saving_text()}
     cache = expiry.cache_of_large_context(turn)
     left_s = cache.left_s() if cache else -1.0
     if left_s >= 0:
         return {"wait_s": left_s + 1}
-    decision = expiry.decide(turn)
-    return {"text": decision.person_notes[0]} if decision else {}
+    text = expiry.claim_notice(turn)
+    return {"text": text} if text else {}

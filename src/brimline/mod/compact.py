@@ -17,7 +17,9 @@ from brimline.errors import StoreError
 from brimline.transcript import clienttools
 from brimline.transcript.calls import Call
 
-_TRIGGERS = ("auto", "manual", "idle")
+# A question ahead: nothing is moved yet.
+_AHEAD = "precompute"
+_TRIGGERS = ("auto", "manual", "idle", _AHEAD)
 # Thinking is an entry without content: what it takes is not told, and it goes.
 _THINKING_TOKENS = 125
 
@@ -72,6 +74,8 @@ def store_cold_and_answer(
     too_little += f", less than {share:.0%} (compaction.inside)"
     if not results or largest < least:
         return {"pass": too_little}, 0
+    if request["trigger"] == _AHEAD:
+        return {"is_enough": True}, 0
     mover = _Mover(home_dir, request, shown)
     for call in results:
         mover.move_result(call, conversation)

@@ -56,6 +56,7 @@ export function draw(on) {
     return closed
   })
   on("classic.SessionStart", ($, e, next) => { // also with the session that `/clear` begins
+    here.begin(e)
     if (e.source !== "compact") renew($) // what was measured holds until PostCompact
     return next(e)
   })

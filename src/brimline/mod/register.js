@@ -11,41 +11,44 @@
 import { LIMIT_MS, doubt, here, report, run, setup, within } from "./ask.js"
 import { answerCalls, askAgain, isOwn, measure } from "./calls.js"
 import { answerCuts } from "./cleared.js"
+import { awaitCold, forgetPause, lookAtCache } from "./cold.js"
 import { draw, pane, reply, show, tellTier } from "./pane.js"
+import { drawSeam, drawSeamSoon, markSeam, promptFollows } from "./seam.js"
 
 const LONGEST_THOUGHT = 4000 // characters; what a model says between calls is shorter
 const TOO_LITTLE = "too little to let go of" // as Python says it
 const MEASURED_BEFORE = ["Agent", "Task", "Skill", "mcp__brimline__context_status", "mcp__plugin_brimline_brimline__context_status"] // judged by the ceiling, or tell it
+const OFFERING_MS = 1000
 const MOST_MESSAGES = 4096 // the client hands out no more in the form of a request
 
-let signed = null // the session that was last told of, and how brimline is set there
-let inside = null
+let signed = null // the session that was last told of
 let cold = null // from how many tokens on, and after how many seconds at the earliest, a cold cache is worth a word
-let pause = null // the timer that runs while nothing is asked
+let isEnough = false // whether the next compaction will find enough to let go of, as far as asked
 
 export const register = on => {
   answerCalls(on)
   answerCuts(on)
   draw(on)
+  drawSeam(on)
   on("session.start", async ($, e, next) => {
     here.isInteractive = e.isInteractive
     tell($)
-    try {
-      for (const command of (await setup($)).commands ?? []) await $.command.register({ ...command, immediate: true })
-    } catch (problem) { report($, "commands", problem) }
+    await offerCommands($)
+    await lookAtCache($)
     return next(e)
   })
   on("prompt.submit", async ($, e, next) => {
     tell($) // `/clear` begins a session, too
     reply($, null)
     askAgain()
-    clearTimeout(pause)
+    forgetPause()
+    promptFollows(e.text)
     const result = await next(e)
     if (here.isInteractive) tellTier($)
     return result
   })
   on("turn.complete", ($, e, next) => {
-    if (here.isInteractive && cold) awaitCold($, cold.after_s)
+    if (here.isInteractive && cold) awaitCold($, cold)
     if (here.isInteractive && e.agentId === undefined) measure($)
     return next(e)
   })
@@ -53,6 +56,7 @@ export const register = on => {
   // `/brim-status` is ours alone. `/brim:status` has a file, and our hook answers it by a block; but once a mod listens to
   // commands or prompts, the client puts a blocked prompt back into its box. So it is answered here before it gets there.
   on("command.run", async ($, e, next) => {
+    if (e.command === "compact") return next(e).finally(() => drawSeamSoon($))
     const name = e.command.slice(5)
     const hasFile = e.command === `brim:${name}`
     if (!hasFile && e.command !== `brim-${name}`) return next(e)
@@ -78,18 +82,36 @@ export const register = on => {
   on("session.compact", async ($, e, next) => {
     if (e.agentId !== undefined) return next(e)
     askAgain()
-    if (e.trigger === "precompute") return inside && inside !== "off" ? { skip: "brimline needs no summary ahead" } : next(e)
+    if (e.trigger === "precompute") {
+      try { // who had enough to let go of still has it with more
+        isEnough ||= (await within(LIMIT_MS, ask($, e))).answer.is_enough
+      } catch (problem) { report($, "summary ahead", problem) }
+      return isEnough ? { skip: "brimline needs no summary ahead" } : next(e)
+    }
     if (!["auto", "manual"].includes(e.trigger) || e.instructions?.trim()) return next(e)
+    const { saving } = here
+    isEnough = false
     try {
-      const { messages, moved, freed } = await within(LIMIT_MS, compacted($, e))
-      show($, `brimline: compacted without a model, ${moved} results moved out, about ${freed} tokens freed`, true)
+      const { messages, line } = await within(LIMIT_MS, compacted($, e))
+      markSeam(saving ? `${line} ${saving}` : line, e.messages, messages)
       return { messages }
     } catch (problem) {
       report($, "compaction", problem)
+      if (saving) return { skip: problem.message }
       if (problem?.message?.startsWith(TOO_LITTLE) && here.isInteractive) show($, `brimline leaves this compaction to a model: ${problem.message}`, true)
       return next(e)
     }
   })
+}
+
+// At its start the client may not be ready for them yet.
+const offerCommands = async ($, isLast = false) => {
+  try {
+    for (const command of (await setup($)).commands ?? []) await $.command.register({ ...command, immediate: true })
+  } catch (problem) {
+    if (isLast) report($, "commands", problem)
+    else setTimeout(() => offerCommands($, true), OFFERING_MS)
+  }
 }
 
 // Leave a sign of life, for `doctor` and the gateway. Nobody waits for it.
@@ -99,6 +121,7 @@ const tell = async $ => {
     if (session === signed) return
     signed = session
     here.folder = null
+    isEnough = false
     here.told = signUp($, session).catch(problem => report($, "sign of life", problem))
   } catch (problem) {
     report($, "sign of life", problem)
@@ -107,36 +130,16 @@ const tell = async $ => {
 
 const signUp = async ($, session) => {
   const { version: client } = await $.session.version()
-  ;({ inside, folder: here.folder, cold } = await run($, "alive", { session, client }))
-}
-
-// Once the cache of a large context has expired, tell the person what that costs, before it is paid.
-const awaitCold = ($, seconds) => {
-  clearTimeout(pause)
-  pause = setTimeout(async () => {
-    try {
-      const { context } = await $.session.usage()
-      if (!(context.tokens >= cold.tokens)) return
-      const { text, wait_s } = await run($, "pause", {})
-      if (text) show($, text)
-      if (wait_s) awaitCold($, wait_s)
-    } catch (problem) { report($, "pause", problem) }
-  }, seconds * 1000)
+  ;({ folder: here.folder, cold } = await run($, "alive", { session, client }))
 }
 
 const isAnswered = async ($, name) => (await setup($)).commands.some(command => command.name === `brim-${name}`)
 
 const compacted = async ($, e) => {
-  checkShape(e.messages)
-  const { hook } = await setup($)
-  const { hooks } = await $.settings.read()
-  if (foreign(hooks?.PreCompact, [...hook, "PreCompact"])) doubt("a PreCompact hook that is not brimline's would not run")
-  const sent = await $.session.messages({ as: "api" })
-  if (sent.length >= MOST_MESSAGES) doubt("the history is too long to be read whole")
-  const besides = besidesOf(sent, e.messages)
-  const answer = await ask($, e, besides)
+  const { answer, besides } = await ask($, e)
+  if (!["results", "inputs"].every(part => answer[part] && typeof answer[part] === "object")) doubt("an answer of an unknown shape")
   if ([...besides.pictured].some(id => !answer.results[id])) doubt("an image has no line")
-  return { messages: rebuilt(e.messages, answer, besides), moved: Object.keys(answer.results).length, freed: Number(answer.freed_tokens).toLocaleString("en") }
+  return { messages: rebuilt(e.messages, answer, besides), line: answer.line }
 }
 
 const checkShape = entries => {
@@ -148,17 +151,22 @@ const checkShape = entries => {
 const foreign = (groups, own) =>
   (groups ?? []).some(group => (group.hooks ?? []).some(entry => !isOwn(entry, own)))
 
-const ask = async ($, e, { after, pictured }) => {
-  const usage = await $.session.usage({ breakdown: "summary" })
+const ask = async ($, e) => {
+  checkShape(e.messages)
+  const { hook } = await setup($)
+  const { hooks } = await $.settings.read()
+  if (foreign(hooks?.PreCompact, [...hook, "PreCompact"])) doubt("a PreCompact hook that is not brimline's would not run")
+  const sent = await $.session.messages({ as: "api" })
+  if (sent.length >= MOST_MESSAGES) doubt("the history is too long to be read whole")
+  const besides = besidesOf(sent, e.messages)
+  const { context } = await $.session.usage({ breakdown: "summary" })
   const question = {
     trigger: e.trigger, instructions: null,
-    model: await $.session.model(), window_tokens: usage.context?.window ?? null,
-    brim_tokens: usage.context?.breakdown?.autoCompactThreshold ?? null, used_tokens: usage.context?.tokens ?? null,
-    messages: e.messages.map(m => slim(m, pictured)), beside: [...after.values()].flat(),
+    model: await $.session.model(), window_tokens: context?.window ?? null,
+    brim_tokens: context?.breakdown?.autoCompactThreshold ?? null, used_tokens: context?.tokens ?? null,
+    messages: e.messages.map(m => slim(m, besides.pictured)), beside: [...besides.after.values()].flat(),
   }
-  const answer = await run($, "compact", question)
-  const whole = ["results", "inputs"].every(part => answer[part] && typeof answer[part] === "object")
-  return whole ? answer : doubt("an answer of an unknown shape")
+  return { answer: await run($, "compact", question), besides }
 }
 
 // A call's outcome stands in its result too, and what the client keeps beside a result matters for images alone.
@@ -173,15 +181,16 @@ const spoken = m => m.role === "user" && !m.toolResults?.length
 // What the service is sent that stands in no entry: messages typed during work, rules of subfolders, skills, notes of
 // hooks, and readable thinking, which is what some models say between calls (the answer tells for which). `after` and
 // `thoughts` hold it by the place of the entry that it follows, or that it opens; `pictured` are the calls whose results
-// hold more than text.
+// hold more than text, `messages` tells by a call or its result which message of the request it is in.
 const besidesOf = (sent, entries) => {
   const places = new Map(entries.flatMap((m, at) => [...m.toolUses, ...(m.toolResults ?? [])].map(call => [m.role + call.tool_use_id, at])))
-  const after = new Map(), thoughts = new Map(), pictured = new Set()
+  const after = new Map(), thoughts = new Map(), pictured = new Set(), messages = new Map()
   let at = -1
   const placeOf = (role, block) =>
     block.type === "text" ? entries.findIndex((m, i) => i >= at && m.role === role && m.text.trim() === block.text.trim())
       : places.get(role + (block.id ?? block.tool_use_id)) ?? -1
-  for (const { role, content } of sent) {
+  for (const [number, { role, content }] of sent.entries()) {
+    for (const block of content) messages.set(role + (block.id ?? block.tool_use_id), number)
     const found = content.map(block => placeOf(role, block))
     const asked = found.some(place => place >= 0 && spoken(entries[place])) // the client keeps what stands beside a prompt
     at = Math.max(at, ...found)
@@ -203,7 +212,7 @@ const besidesOf = (sent, entries) => {
     })
     if (!asked) after.set(at, [...(after.get(at) ?? []), ...texts])
   }
-  return { after: latest(after), thoughts, pictured }
+  return { after: latest(after), thoughts, pictured, messages }
 }
 
 const OPENING = "<system-reminder>", CLOSING = "</system-reminder>"
@@ -235,12 +244,17 @@ const latest = after => {
 
 // Everything is put back in its place: beside results inside the last of them, as the client itself sends it.
 const rebuilt = (entries, answer, besides) => {
-  const out = []
+  const out = [], begun = new Map()
   const put = (role, text, toolUses = [], toolResults = []) => {
-    const last = out.at(-1)
-    // The calls of one reply share a message and so do their results; text after a call opens the next reply.
-    const joins = last && !last.handle && last.role === role && !(role === "assistant" && last.toolUses.length && text)
-    if (!joins) return out.push({ role, text, toolUses, toolResults })
+    // The calls of one reply share a message and so do their results, also where a call was answered before the next one
+    // came; text after a call opens the next reply.
+    const call = toolUses[0] ?? toolResults[0]
+    const number = call && besides.messages.get(role + call.tool_use_id)
+    const last = begun.get(number) ?? out.at(-1)
+    const joins = begun.has(number) || (last && !last.handle && last.role === role && !(role === "assistant" && last.toolUses.length && text))
+    const message = joins ? last : { role, text, toolUses, toolResults }
+    if (number !== undefined) begun.set(number, message)
+    if (!joins) return out.push(message)
     last.text = [last.text, text].filter(Boolean).join("\n\n")
     last.toolUses.push(...toolUses)
     last.toolResults.push(...toolResults)

@@ -7,11 +7,13 @@ sends one JSON object on standard input and reads one from standard output:
     compact  sends session, cwd, trigger, instructions, model, window_tokens, brim_tokens,
              used_tokens, messages, and beside, the client's reminders that it puts back
              behind results; reads results and inputs (what stands in, by call) and
-             thoughts (whether readable thinking is to stay, as text). The keys of the
-             originals, keys and input_keys, are for others.
-    alive    sends session, cwd, client; reads inside (how it is set), folder, and cold (from how
-             many tokens on, and after how many seconds, to ask for `pause`; null for never).
-    pause    sends session, cwd; reads text (the cache has expired) or wait_s (when to ask again).
+             thoughts (whether readable thinking is to stay, as text), and line, for the person.
+             The keys of the originals, keys and input_keys, are for others. With the trigger
+             `precompute` nothing is moved: it reads is_enough.
+    alive    sends session, cwd, client; reads folder, and cold (from how many tokens on, and
+             after how many seconds, to ask for `pause`; null for never).
+    pause    sends session, cwd, is_resumed; reads text (the cache has expired) or wait_s (when
+             to ask again); of a resumed session also saving: a compaction is to be made now.
     cleared  sends session, cwd; reads text (for the model) and person, both about what the client
              dropped; nothing where that was told before.
     command  sends session, cwd, name, arguments; reads text.
@@ -61,7 +63,7 @@ def main(name: str) -> None:
         answer = {"pass": f"{type(error).__name__}: {error}"[:300]}
         _log_failure(home_dir, error)
     io.write_to_stdout(json.dumps(answer).encode())
-    if name == "compact" and home_dir and "pass" not in answer:
+    if name == "compact" and home_dir and "results" in answer:
         try:
             _save_checkpoint_behind_answer(home_dir, request)
         except BaseException as error:  # noqa: BLE001 - the answer is given
@@ -102,15 +104,31 @@ def _answer_compaction(
     from brimline.mod import compact
 
     answer, freed_tokens = compact.store_cold_and_answer(request, home_dir, settings.values)
-    if "pass" in answer:
+    if "results" not in answer:
         return answer
     answer["thoughts"] = _does_model_bind_thinking(request.get("model"), settings.models)
     seconds = time.monotonic() - begun
     if seconds > _LONGEST_S:
         return {"pass": "it took too long"}
     answer["freed_tokens"] = round(freed_tokens)
+    answer["line"] = _line_at_seam(len(answer["results"]), request.get("used_tokens"), freed_tokens)
     _record_moved_out_in_spool(home_dir, request, answer, round(seconds, 2))
     return answer
+
+
+def _line_at_seam(moved: int, used_tokens: int | None, freed_tokens: float) -> str:
+    """Say to the person, on the screen, what became of the session where it was compacted."""
+    from brimline import output
+
+    freed = f"about {round(freed_tokens / 1_000)}k tokens freed"
+    if used_tokens:
+        left_tokens = max(0, used_tokens - freed_tokens)
+        freed = f"{used_tokens / 1_000:.0f}k → {left_tokens / 1_000:.0f}k tokens"
+    results = output.count_text(moved, "old result")
+    return (
+        f"compacted here, without a model: {freed}. {results} moved out, and a recall brings "
+        "each back; every word stays."
+    )
 
 
 def _does_model_bind_thinking(model: Any, rows: list[dict[str, Any]]) -> bool:

@@ -128,12 +128,6 @@ SETTINGS = (
         choices=("off", "advise", "block"),
     ),
     _make_user_only_setting(
-        "cost.cold_cache",
-        True,
-        "Whether you are told that the prompt cache of a session of 100,000 tokens or more has "
-        "expired, and what the next request costs: when you resume it, and in a pause.",
-    ),
-    _make_user_only_setting(
         "reminder.file",
         None,
         "A text for the model at a session's start, after a compaction and when it changed.",
@@ -185,6 +179,14 @@ SETTINGS = (
         "more). `thrifty`: from 50 % on (4 of 10, hardly more). Else, and with `off`, the client "
         "makes its own summary.",
         choices=("keep", "balanced", "thrifty", "off"),
+    ),
+    _make_user_only_setting(
+        "compaction.when_cold",
+        "say",
+        "What happens when the prompt cache of a session of 100,000 tokens or more has expired and "
+        "a compaction without a model would free enough: a line with both prices, when you resume "
+        "it and in a pause (`say`); the compaction itself, when you resume it (`do`); or nothing.",
+        choices=("say", "do", "off"),
     ),
     _make_user_only_setting(
         "carry.enabled",

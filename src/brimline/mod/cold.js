@@ -1,0 +1,40 @@
+// What becomes of a large context whose prompt cache has expired: the next request pays for all of it anew.
+
+import { LIMIT_MS, here, report, run, within } from "./ask.js"
+import { show } from "./pane.js"
+import { drawSeamSoon } from "./seam.js"
+
+const BEGINNING_MS = 300 // at a start the client calls the two events at once, in either order
+
+let pause = null // the timer that runs while nothing is asked
+
+// At a resume compact before the first request, for afterwards it would cost what it is to save; or say so, as the person
+// set it. A hook's line for the person is not always drawn then.
+export async function lookAtCache($) {
+  try {
+    const { source, prompt_cache_likely_expired: isCold } = await within(BEGINNING_MS, here.beginning)
+    if (!["resume", "fork"].includes(source) || isCold === false) return
+    const { text, saving } = await run($, "pause", { is_resumed: true })
+    if (text) show($, text)
+    if (!saving) return
+    here.saving = saving
+    await within(2 * LIMIT_MS, $.command.run({ command: "compact", args: "" }))
+    drawSeamSoon($)
+  } catch (problem) { report($, "cold cache", problem) } finally { here.saving = null }
+}
+
+// Once the cache has expired, tell the person what that costs, before it is paid.
+export function awaitCold($, cold, seconds = cold.after_s) {
+  forgetPause()
+  pause = setTimeout(async () => {
+    try {
+      const { context } = await $.session.usage()
+      if (!(context.tokens >= cold.tokens)) return
+      const { text, wait_s } = await run($, "pause", {})
+      if (text) show($, text)
+      if (wait_s) awaitCold($, cold, wait_s)
+    } catch (problem) { report($, "pause", problem) }
+  }, seconds * 1000)
+}
+
+export const forgetPause = () => clearTimeout(pause)

@@ -1,0 +1,70 @@
+// The screen at a compaction: one line where it happened, which lasts, and nothing drawn twice.
+//
+// The client draws the rows that stay once more and stores them again, in mid-turn at once, else with the next prompt. In
+// fullscreen what it drew before is still there, so they are left out; inline it is gone, so what was said is a dim line.
+
+import { here } from "./ask.js"
+
+const PLACING_MS = 300
+
+let seamLine = null
+let awaited = [] // the messages that are yet to be stored again, in order
+let textsAgain = new Set() // theirs, as long as that is so
+const rowsBefore = new Set(), rowsAgain = new Set(), callsAgain = new Set()
+
+export function drawSeam(on) {
+  on("session.append", { door: ["prompt", "queue", "response", "tool-result"] }, async ($, e, next) => {
+    if (!awaited.length || e.agentId !== undefined || !["user", "assistant"].includes(e.message.type)) return next(e)
+    const at = awaited.findIndex(message => isSame(message, e.message))
+    if (at >= 0) rowsAgain.add(rowOf(e.uuid))
+    awaited = at < 0 ? [] : awaited.slice(at + 1)
+    const stored = at < 0 ? null : await next(e)
+    if (!awaited.length) drawSeamLine($)
+    if (!awaited.length) textsAgain.clear()
+    return stored ?? next(e)
+  })
+  on("ui.render", { component: ["UserMessage", "AssistantMessage"] }, ($, e, next) => {
+    const row = rowOf(e.requestId), text = e.props.text.trim()
+    if (!rowsAgain.has(row) && !(textsAgain.has(text) && !rowsBefore.has(row))) return next(e)
+    const { Box, Text } = $.ui.resolve(e)
+    if (e.viewport.isFullscreen) return h(Box, {})
+    return h(Text, { dimColor: true, wrap: "truncate-end" }, `${e.component === "UserMessage" ? "❯" : "●"} ${text.split("\n")[0]}`)
+  })
+  on("ui.render", { component: ["ToolGroup", "ToolUse", "ToolResult"] }, ($, e, next) => {
+    const ids = e.props.calls?.map(call => call.tool_use_id) ?? [e.props.tool_use_id]
+    const isAgain = !e.viewport.isFullscreen && ids.every(id => callsAgain.has(id))
+    return isAgain ? h($.ui.resolve(e).Box, {}) : next(e)
+  })
+  on("ui.render", { component: "Spinner" }, ($, e, next) => // that label stays for the rest of the turn otherwise
+    next(e.props.message?.includes("SessionStart hooks") ? { ...e, props: { ...e.props, message: null } } : e))
+}
+
+// Say what a compaction did, behind the messages that stay.
+export function markSeam(text, before, messages) {
+  if (!here.isInteractive) return
+  seamLine = text
+  awaited = [...messages]
+  textsAgain = new Set(messages.map(message => message.text.trim()))
+  for (const { handle } of before) rowsBefore.add(rowOf(handle))
+  for (const { toolUses } of messages) for (const call of toolUses) callsAgain.add(call.tool_use_id)
+}
+
+// A prompt may say what was said before.
+export const promptFollows = text => textsAgain.delete(text.trim())
+
+// A command has ended; the client takes a moment to have its rows in their place.
+export const drawSeamSoon = $ => setTimeout(() => drawSeamLine($), PLACING_MS)
+
+// It becomes a row of the session's file, so a resume draws it, too.
+const drawSeamLine = $ => {
+  if (seamLine) $.ui.log(seamLine)
+  seamLine = null
+}
+
+const rowOf = id => id.slice(0, 23) // of a name; the client gives some rows another end when it draws them
+
+const isSame = ({ role, text, toolUses, toolResults }, stored) => {
+  const ids = [...toolUses, ...(toolResults ?? [])].map(call => call.tool_use_id)
+  const isOf = block => block.type === "text" ? block.text.trim() === text.trim() : ids.includes(block.id ?? block.tool_use_id)
+  return role === stored.role && stored.content.some(isOf)
+}
