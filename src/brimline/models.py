@@ -50,6 +50,9 @@ UNKNOWN: Row = {
     "prices_above": None,
 }
 _table: list[Row] = []
+# By their names: a session asks for the same one with each request.
+_shipped: dict[str | None, Model] = {}
+_MOST_NAMES = 1_000
 
 
 def tokens_of_result(characters: int) -> float:
@@ -107,7 +110,14 @@ class Model:
 
 def lookup_model(name: str | None, user_rows: Iterable[Row] = ()) -> Model:
     """The model of that name, the user's rows first."""
-    return lookup_model_in_rows(name, [*user_rows, *shipped_rows()])
+    rows = [*user_rows, *shipped_rows()]
+    if len(rows) > len(_table):
+        return lookup_model_in_rows(name, rows)
+    if name not in _shipped:
+        if len(_shipped) > _MOST_NAMES:
+            _shipped.clear()
+        _shipped[name] = lookup_model_in_rows(name, rows)
+    return _shipped[name]
 
 
 def lookup_model_in_rows(name: str | None, rows: Sequence[Row]) -> Model:
