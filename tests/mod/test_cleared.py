@@ -84,7 +84,6 @@ def test_of_many_as_many_are_named_as_1500_characters_hold(
     calls = add_results(paused, "Read", *(f"/{'long' * 9}/file{n}.py" for n in range(60)))
     calls += add_results(paused, "mcp__wiki__search", *(f"page {n}" for n in range(40)))
     paused.now += 7_200
-    paused.cut(*calls[:50])
     paused.cut(*calls)
 
     told = ask(paused, home_dir)["text"]

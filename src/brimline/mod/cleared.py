@@ -13,13 +13,11 @@ from brimline.mod import typed_command
 from brimline.session import originals
 from brimline.state.session import CLEARED
 from brimline.transcript import clearings
-from brimline.transcript.clearings import CLIENT
-from brimline.transcript.typed import Session
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from brimline.transcript.calls import Call
+    from brimline.session.originals import Kept
 
 # The client writes the row that says so while the mod asks.
 _WAIT_S, _POLL_S = 2.0, 0.02
@@ -44,48 +42,42 @@ def respond(request: dict[str, Any], home_dir: str) -> dict[str, Any]:
     """
     turn = Turn(typed_command.Event(request), home_dir)  # type: ignore[arg-type]
     path = turn.event.transcript
-    at = 0.0 if turn.state.is_off or not path else _wait_for_cut(path)
-    if not at or not io.create_exclusively(f"{turn.state.folder}/{_TOLD}{at:.0f}", b""):
+    if turn.state.is_off or not path:
         return {}
-    session = Session()
-    for _ in session.rows_of(path):
-        pass
-    cut = [one for one in session.clearings if one.by == CLIENT and one.at >= at - _PAUSE_S]
-    calls = [session.calls[name] for one in cut for name in one.call_ids if name in session.calls]
-    results, tokens = sum(one.results for one in cut), sum(one.tokens for one in cut)
-    if not results:
+    at, call_ids, tokens = _wait_for_cut(path)
+    if not call_ids or not io.create_exclusively(f"{turn.state.folder}/{_TOLD}{at:.0f}", b""):
         return {}
+    results = len(call_ids)
     turn.spool_event(CLEARED, results=results, freed_tokens=tokens)
-    keys = turn.attempt("cleared", originals.store_results, home_dir, path, calls) or {}
+    kept = turn.attempt("cleared", originals.store_results, home_dir, path, call_ids) or []
     return {
-        "text": text_for_model(calls, keys, results, tokens),
-        "person": text_for_person(results, tokens, len(keys)),
+        "text": text_for_model(kept, results, tokens),
+        "person": text_for_person(results, tokens, len(kept)),
     }
 
 
-def _wait_for_cut(path: str) -> float:
-    """Wait until a session's file says that results were cut now; when that was, 0 for never."""
+def _wait_for_cut(path: str) -> tuple[float, list[str], int]:
+    """Wait until a session's file says that results were cut now: when, of which calls, tokens."""
     until = time.monotonic() + _WAIT_S
-    while (at := clearings.last_cut_at(path)) < clock.now_s() - _PAUSE_S:
+    while (found := clearings.last_cut(path))[0] < clock.now_s() - _PAUSE_S:
         if time.monotonic() > until:
-            return 0.0
+            return 0.0, [], 0
         time.sleep(_POLL_S)
-    return at
+    return found
 
 
-def text_for_model(calls: Sequence[Call], keys: dict[str, str], results: int, tokens: int) -> str:
+def text_for_model(kept: Sequence[Kept], results: int, tokens: int) -> str:
     """What went, by tool and newest first, with the keys that fit."""
     opening = (
         f"[brimline] The client dropped {_count_text(results)} (~{tokens:,} tokens) in the pause: "
         "`recall` gives one back by its key, and finds others by file, command or words as `query`."
     )
     groups: dict[str, list[str]] = {}
-    for call in reversed(calls):
-        if call.id in keys:
-            about = call.subject.replace("sha256:", "sha256 ")
-            name = flatten(about, _SUBJECT_CHARACTERS, keep_end=call.tool == "Read")
-            named = f"{name} {layout.shorten_key(keys[call.id])}".strip()
-            groups.setdefault(flatten(call.tool, _SUBJECT_CHARACTERS), []).append(named)
+    for tool, subject, key in reversed(kept):
+        about = subject.replace("sha256:", "sha256 ")
+        name = flatten(about, _SUBJECT_CHARACTERS, keep_end=tool == "Read")
+        named = f"{name} {layout.shorten_key(key)}".strip()
+        groups.setdefault(flatten(tool, _SUBJECT_CHARACTERS), []).append(named)
     lines, room = [opening], _LARGEST_CHARACTERS - len(opening) - 1
     ordered = sorted(groups.items(), key=lambda group: len(group[1]))
     for left, (tool, names) in zip(range(len(ordered), 0, -1), ordered, strict=True):

@@ -8,30 +8,47 @@ out, known by its call or by its words.
 from __future__ import annotations
 
 import heapq
+import itertools
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from brimline.bulk import cold, contents, layout, put, stub
 from brimline.bulk.previews import Previews
 from brimline.session import restore
 from brimline.state import forgotten
-from brimline.transcript import clienttools, find, read, row
-from brimline.transcript.clearings import SERVICE
-from brimline.transcript.typed import Session
+from brimline.transcript import clearings, clienttools, find, read, row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
-
-    from brimline.transcript.calls import Call
 
 _FORGOTTEN = "forget"
 _LOOK_S = 4.0
 _MOST_ORIGINS = 5
 _MARKS = (b'"tool_result"', b'"tool_use"')
-# Without one of these in its file all of a session is sent.
-_UNSENT_MARKS = (b"ompact_boundary", b"sCompactSummary", b'"tool_results_cut"', b'"cleared_tool')
+_COMPACTION_MARK = b"ompact"
+_CLEARED_BY_SERVICE = b'"cleared_tool_uses"'
 # So many results that fit some words are taken in at once.
 _MOST_FITTING = 10
+
+
+class Kept(NamedTuple):
+    """A result that is in the store."""
+
+    tool: str
+    subject: str
+    key: str
+
+
+class _Result(NamedTuple):
+    """A result in a session's file."""
+
+    offset: int
+    call_id: str
+    tool: str
+    subject: str
+    cwd: str
+    is_error: bool
+    text: str
 
 
 def put_back_into_store(home_dir: str, text: str) -> bool:
@@ -76,34 +93,26 @@ def _session_and_origin_files(home_dir: str, path: str) -> Iterator[str]:
         path = origin
 
 
-def store_results(home_dir: str, path: str, calls: Collection[Call]) -> dict[str, str]:
-    """Put results of a session into the store; their keys, by call.
+def store_results(home_dir: str, path: str, call_ids: Collection[str]) -> list[Kept]:
+    """Put results of a session into the store: those that could be, in the order of its file.
 
-    What the file does not have, or the user asked to forget, has none.
+    What the file does not have, or the user asked to forget, is not among them.
 
     Args:
         home_dir: the data folder.
         path: the session's file.
-        calls: whose results.
+        call_ids: whose results; failing ones are left alone.
 
     Raises:
         OSError: the file cannot be read, or one of them cannot be stored.
     """
-    keys, wanted = dict[str, str](), {call.id: call for call in calls}
-    session = find.session_id_of(path)
-    previews, gone = Previews(home_dir, session, path), _keys_deleted_by_user(home_dir)
-    for call, text, cwd in _first_results(path, wanted):
-        if original := previews.original_of(call.id, text):
-            keys[call.id] = original.key
-            continue
-        data = text.encode("utf-8", "surrogatepass")
-        if data and layout.PREFIX + put.sha256(data) not in gone:
-            meta = {"tool": call.tool, "source": call.subject, "session": session, "cwd": cwd}
-            known = {name: value for name, value in meta.items() if value}
-            # The session's file holds it too, so it need not be forced onto the disk.
-            how = {"is_last": False, "is_synced": False, "is_next": bool(keys)}
-            keys[call.id] = put.put(home_dir, data, known, **how)
-    return keys
+    keeper, wanted = _Keeper(home_dir, path), set(call_ids)
+    found = (one for one in _results_as_first_written(path) if one.call_id in wanted)
+    return [
+        Kept(one.tool, one.subject, key)
+        for one in found
+        if not one.is_error and (key := keeper.keep(one))
+    ]
 
 
 def store_unsent_results_fitting(
@@ -119,49 +128,71 @@ def store_unsent_results_fitting(
     Raises:
         OSError: something cannot be stored.
     """
+    until = time.monotonic() + _LOOK_S
     path = max(find.files_beginning_with(f"{session_id}.jsonl"), key=find.modified_at, default="")
     gone = forgotten.forgotten_line_by_session(home_dir)
-    is_forgotten = forgotten.is_forgotten_file(gone, path)
-    if is_forgotten or not any(find.file_contains(path, mark) for mark in _UNSENT_MARKS):
+    if not path or forgotten.is_forgotten_file(gone, path):
         return
-    unsent = {call.id: call for call in unsent_calls(path)}
+    cut, end = clearings.stand_ins_by_call(path), _offset_of_last_compaction(path)
+    # The service does not say which: any.
+    is_any = find.file_contains(path, _CLEARED_BY_SERVICE)
+    if not (cut or end or is_any):
+        return
     fitting = (
-        (count_fitting(f"{call.tool} {call.subject}\n{text}"), call.request, call.id)
-        for call, text, _ in _first_results(path, unsent)
+        (count_fitting(f"{one.tool} {one.subject}\n{one.text}"), one)
+        for one in itertools.takewhile(
+            lambda _: time.monotonic() < until, _results_as_first_written(path)
+        )
+        if is_any or one.offset < end or one.call_id in cut
     )
-    best = heapq.nlargest(_MOST_FITTING, (one for one in fitting if one[0]))
-    store_results(home_dir, path, [unsent[call_id] for _, _, call_id in best])
+    keeper = _Keeper(home_dir, path)
+    for _, one in heapq.nlargest(_MOST_FITTING, (each for each in fitting if each[0])):
+        keeper.keep(one)
 
 
-def unsent_calls(path: str) -> list[Call]:
-    """The calls of a session whose results its requests have no more.
-
-    Raises:
-        OSError: the file cannot be read.
-    """
-    session = Session()
-    for _ in session.rows_of(path):
-        pass
-    segment = len(session.compactions)
-    # The service does not say which: any that it has been sent.
-    last = max((one.after_request for one in session.clearings if one.by == SERVICE), default=0)
-    return [
-        call
-        for call in session.calls.values()
-        if call.characters
-        and (call.segment < segment or call.cut_by_client or call.moved_out or call.request <= last)
-    ]
+def _offset_of_last_compaction(path: str) -> int:
+    found = read.rows_with_offsets(path, (_COMPACTION_MARK,))
+    return max((offset for offset, fields in found if row.is_compaction_row(fields)), default=0)
 
 
-def _first_results(path: str, calls: dict[str, Call]) -> Iterator[tuple[Call, str, str]]:
-    """Results as they were first written, with the folder; a line of ours is none."""
-    left = set(calls)
-    for fields in read.rows_of_file(path, _MARKS[:1]):
+class _Keeper:
+    """Takes results of a session into the store."""
+
+    def __init__(self, home_dir: str, path: str) -> None:
+        self._home_dir, self._session = home_dir, find.session_id_of(path)
+        self._previews = Previews(home_dir, self._session, path)
+        self._gone = _keys_deleted_by_user(home_dir)
+        self._is_next = False
+
+    def keep(self, one: _Result) -> str | None:
+        """Store a result, or what it is a preview of; None for what is to stay forgotten."""
+        if original := self._previews.original_of(one.call_id, one.text):
+            return original.key
+        data = one.text.encode("utf-8", "surrogatepass")
+        if not data or layout.PREFIX + put.sha256(data) in self._gone:
+            return None
+        meta = {"tool": one.tool, "source": one.subject, "session": self._session, "cwd": one.cwd}
+        known = {name: value for name, value in meta.items() if value}
+        # The session's file holds it too, so it need not be forced onto the disk.
+        how = {"is_last": False, "is_synced": False, "is_next": self._is_next}
+        key = put.put(self._home_dir, data, known, **how)
+        self._is_next = True
+        return key
+
+
+def _results_as_first_written(path: str) -> Iterator[_Result]:
+    """The results of a session; a line of ours in the place of one is none."""
+    calls, seen = dict[str, row.Call](), set[str]()
+    for offset, fields in read.rows_with_offsets(path, _MARKS):
+        calls |= {call.id: call for call in row.main_thread_calls(fields)}
         for result in row.main_thread_results(fields):
-            if result.call_id in left:
-                left.remove(result.call_id)
-                if stub.bytes_line_stands_for(result.text) is None:
-                    yield calls[result.call_id], result.text, row.cwd_of(fields) or ""
+            if result.call_id in seen or stub.bytes_line_stands_for(result.text) is not None:
+                continue
+            seen.add(result.call_id)
+            call = calls.get(result.call_id) or row.Call({})
+            subject = clienttools.subject_of_call(call.arguments)
+            about = (call.name, subject, row.cwd_of(fields) or "", result.is_error)
+            yield _Result(offset, result.call_id, *about, result.text)
 
 
 def _was_deleted_by_user(home_dir: str, key: str) -> bool:

@@ -79,13 +79,18 @@ def stand_ins_by_call(path: str) -> dict[str, str]:
     return found
 
 
-def last_cut_at(path: str) -> float:
-    """When the client last cut results, by the end of a session's file; 0 where it does not say."""
+def last_cut(path: str) -> tuple[float, list[str], int]:
+    """When the client last cut results, by the end of a session's file: time, calls, tokens.
+
+    The time is 0 where it does not say so.
+    """
     with contextlib.suppress(OSError):
         for value in json.rows_backward(path, _MARK, _LOOK_BYTES):
-            if row.cut_results(as_row := row.as_object(value))[0]:
-                return clock.parse_utc(row.timestamp_text_of(as_row)) or 0.0
-    return 0.0
+            fields = row.as_object(value)
+            call_ids, _, tokens = row.cut_results(fields)
+            if call_ids:
+                return clock.parse_utc(row.timestamp_text_of(fields)) or 0.0, call_ids, tokens
+    return 0.0, [], 0
 
 
 class Clearings:
