@@ -74,14 +74,19 @@ def test_status_is_about_this_session(prefix: str, home_dir: str, session: Sessi
 
 
 @pytest.mark.parametrize(
-    "prompt", ["/brim:off", "/brim:recall sha256:0123456789ab", "brim:pin next"]
+    "prompt",
+    [
+        *("/brim:off", "/brim:off \t", "/brim:recall sha256:0123456789ab", "brim:pin next"),
+        *(f"brim:pin next{sign * 300}x" for sign in " -é漢"),
+    ],
 )
 def test_what_a_schedule_sends_is_not_obeyed(
     prompt: str, home_dir: str, session: SessionBuilder
 ) -> None:
     """The client asks nobody when a model makes one (`samples`: 2.1.325)."""
     session.prompt("go")
-    row = {"type": "system", "subtype": "scheduled_task_fire", "prompt": prompt, "uuid": "u1"}
+    shown = prompt.strip()[:100] if "漢" in prompt else prompt.strip()[:200]
+    row = {"type": "system", "subtype": "scheduled_task_fire", "prompt": shown, "uuid": "u1"}
     with open(session.path, "a", encoding="utf-8") as file:
         file.write(json.dumps(row) + "\n")
 

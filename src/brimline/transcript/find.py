@@ -6,6 +6,7 @@ import contextlib
 import glob
 import mmap
 import os
+import unicodedata
 from typing import TYPE_CHECKING
 
 from brimline.errors import SessionError
@@ -19,6 +20,8 @@ LAST = "last"
 _LOOK_BYTES = 1 << 20
 _MOST_LATER_FILES = 20
 _LATER_LOOK_BYTES = 4 << 20
+# Of what a schedule sends the client writes down as much as 200 columns hold.
+_CUT_CHARACTERS = 90
 # A session goes on from one of late; older ones are not searched.
 MOST_ORIGINS = 30
 
@@ -228,10 +231,20 @@ def folder_it_began_in(path: str) -> str | None:
 
 def does_schedule_send(path: str, prompt: str) -> bool:
     """Tell whether a schedule of a session sends this prompt: a model makes those unasked."""
+    said = _plain_letters(prompt)
     with contextlib.suppress(OSError):
-        fired = json.rows_backward(path, b'"scheduled_task_fire"', _LATER_LOOK_BYTES)
-        return prompt in map(row.prompt_of_schedule, fired)
+        for fields in json.rows_backward(path, b'"scheduled_task_fire"', _LATER_LOOK_BYTES):
+            told = row.prompt_of_schedule(fields) or ""
+            # The client trims it there, takes signs out, and leaves off what is long.
+            letters = _plain_letters(told)
+            if said == letters or (len(told) > _CUT_CHARACTERS and said.startswith(letters)):
+                return True
     return False
+
+
+def _plain_letters(text: str) -> str:
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    return "".join(filter(str.isalnum, plain))
 
 
 def session_id_of(path: str) -> str:
