@@ -120,6 +120,12 @@ def lookup_model(name: str | None, user_rows: Iterable[Row] = ()) -> Model:
     return _shipped[name]
 
 
+def prompt_limits(user_rows: Iterable[Row] = ()) -> list[int]:
+    """Sizes above which prompts of some model have other prices."""
+    above = [row.get("prices_above") for row in [*user_rows, *shipped_rows()]]
+    return sorted({each["tokens"] for each in above if each})
+
+
 def lookup_model_in_rows(name: str | None, rows: Sequence[Row]) -> Model:
     """The model of that name among these rows; before settings are compiled there are none."""
     family, is_new = _rows_and_is_new_family((name or "").lower(), rows or shipped_rows())

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from brimline import output
 from brimline.cli import demo
 from brimline.fast import policy
-from brimline.figures.history import read_spooled_events
+from brimline.figures.spool import read_spooled_events
 from brimline.gauge import reading
 from brimline.state.session import SessionState
 

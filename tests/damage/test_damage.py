@@ -163,7 +163,7 @@ TOOLS: dict[str, list[dict[str, Any]]] = {
 }
 # Of which contents `doctor` cannot know, or need not: marks whose names say all, what is made anew
 # with the next look, and what is as good as another.
-_EMPTY = r"(history|spending)\.jsonl|config\.toml|store/last_key|.*\.sqlite3"
+_EMPTY = r"history\.jsonl|config\.toml|store/last_key|.*\.sqlite3"
 UNSEEN = {
     how: re.compile(
         r"gateway/run-.*|sessions/[^/]*/(?!spool|.*json)[^/]*|.*\.lock|store/tidied|carry/clients/.*"
@@ -334,7 +334,8 @@ def commands_below(tree: surface.Tree) -> Iterator[tuple[str, click.Command]]:
 def test_every_file_is_among_them(world_of_files: World) -> None:
     """All that the page on the data folder names, but what lies there for a moment only."""
     folder = world_of_files.pristine / world_of_files.data
-    passing = re.compile(r".*(-wal|-shm|\.tmp|\.old)|dashboard-.*|.*/off|backups/.*")
+    moment = r".*(-wal|-shm|-journal|\.tmp|\.old)|(dashboard|spending).*|.*/off|backups/.*"
+    passing = re.compile(moment)
     shapes = {_shape(name) for name in world_of_files.files}
     documented = {re.sub(r"(?<=/)s1\b", whole_world.SESSION, name) for name in documented_names()}
     missing = [

@@ -25,6 +25,7 @@ from brimline.cli import surface
 from brimline.compaction.stand_ins import StandIn
 from brimline.dashboard.index import Index
 from brimline.fast import paths
+from brimline.figures import archive, history, store
 from brimline.gateway.stickiness import Sent, Stickiness
 from brimline.hooks import statusline
 from brimline.hooks.entry import open_turn, respond, tidy
@@ -75,6 +76,8 @@ def main(folder: Path) -> None:
     put.put(home, b"what an older session stored", {"session": OLDER, "tool": "Bash"})
     _complete_marks(home)
     Index(home).refresh()
+    with store.opened(home) as figures:
+        archive.write_session_lines(home, list(history.known_sessions(figures)))
     start = json.dumps(event("SessionStart", session, source="resume")).encode()
     turn = open_turn("SessionStart", start, home)
     assert turn is not None

@@ -13,6 +13,7 @@ import pytest
 from brimline.dashboard import index
 from brimline.errors import BrimlineError, SessionError
 from brimline.fast import paths
+from brimline.figures import store
 from brimline.testing import SessionBuilder
 from brimline.transcript import find
 
@@ -94,15 +95,19 @@ def test_a_session_that_is_gone_leaves_the_list_and_a_damaged_list_is_made_anew(
     os.remove(known.transcript_path_of_session(IDS[0]))
     known.refresh()
     left = ids(known)[1]
-    path = f"{home_dir}/{paths.DASHBOARD_INDEX}"
+    path = f"{home_dir}/{store.FILE}"
     with sqlite3.connect(path) as base:
-        base.execute("PRAGMA user_version = 1")
+        base.execute("PRAGMA user_version = 99")
     base.close()
     emptied = ids(known)[1]
-    with open(path, "wb") as file:
-        file.write(b"no database" * 999)
+    known.refresh()
+    with open(path, "r+b") as file:
+        file.seek(4_096)
+        file.write(b"no database" * 9_999)
     with pytest.raises(BrimlineError, match="was damaged and is made anew: try again"):
         known.page_of_sessions(index.Filter(), 50, {})
+    with open(path, "wb") as file:
+        file.write(b"no database" * 999)
     known.refresh()
 
     assert (left, emptied) == (4, 0)
@@ -191,9 +196,7 @@ def test_sessions_are_sorted_by_tokens_and_by_what_they_cost(known: index.Index)
 def test_a_list_that_cannot_be_written_is_named(world: Path) -> None:
     """With the reason."""
     (world / "file").write_text("")
-    told = (
-        f"{world}/file/{paths.DASHBOARD_INDEX}, where the figures of sessions are kept, cannot be"
-    )
+    told = f"{world}/file/{store.FILE}, where figures are kept, cannot be"
 
     with pytest.raises(BrimlineError, match=f"{told} written: Not a directory"):
         index.Index(f"{world}/file").rows_of_all_sessions()
@@ -238,7 +241,7 @@ def test_how_far_the_first_reading_is_is_told_in_bytes_and_later_ones_are_not(
     known: index.Index, home_dir: str, world: Path
 ) -> None:
     """Whoever has a list already need not wait."""
-    os.remove(f"{home_dir}/{paths.DASHBOARD_INDEX}")
+    os.remove(f"{home_dir}/{store.FILE}")
     watched = Watched(home_dir)
     watched.refresh()
     folder = world / "home" / ".claude" / "projects" / "-home-dev-other"

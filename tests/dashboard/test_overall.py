@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from brimline.dashboard import index, overall, pages, story
-from brimline.figures import bill, spending
+from brimline.figures import bill, reader, spending
 from brimline.testing import SessionBuilder
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def shown(home_dir: str, span: int = 30) -> dict[str, Any]:
     """What the page shows of all that is there."""
     known = index.Index(home_dir)
     known.refresh()
-    spendings = spending.read_spendings(home_dir, spending.all_transcripts())
+    spendings = spending.read_spendings(home_dir, reader.all_transcripts())
     return overall.overall_page_values(spendings, known.rows_of_all_sessions(), [], span)
 
 
@@ -46,7 +46,7 @@ def test_dollars_and_tokens_are_those_of_the_bill(home_dir: str, folder: Path) -
     made.now += 3 * DAY_S
     made.model = "claude-sonnet-4-6"
     made.reply(60_000)
-    spendings = spending.read_spendings(home_dir, spending.all_transcripts())
+    spendings = spending.read_spendings(home_dir, reader.all_transcripts())
 
     values = shown(home_dir)
 
@@ -182,7 +182,7 @@ def test_a_subagent_has_a_window_and_a_cost_of_its_own(home_dir: str, folder: Pa
     session(folder).reply(50_000)
     inner = folder / ID / "subagents" / "agent-7.jsonl"
     SessionBuilder(str(inner), ID, "/home/dev/other").reply(33_000, message_id="inner")
-    spendings = spending.read_spendings(home_dir, spending.all_transcripts())
+    spendings = spending.read_spendings(home_dir, reader.all_transcripts())
 
     values = overall.costs_of_one_session_and_its_subagents(spendings, ID, [])
 
@@ -391,7 +391,7 @@ def test_a_shared_page_numbers_subagents_and_hides_models_that_are_not_everybody
         worker = SessionBuilder(str(inner), ID, "/home/dev/other", model)
         worker.now += later_s
         worker.reply(33_000, message_id=name)
-    spendings = spending.read_spendings(home_dir, spending.all_transcripts())
+    spendings = spending.read_spendings(home_dir, reader.all_transcripts())
     told = story.read_story(made.path, home_dir)
 
     own, shared = [
@@ -409,8 +409,10 @@ def test_a_shared_page_numbers_subagents_and_hides_models_that_are_not_everybody
 def spent(*days: int) -> list[spending.Spending]:
     """Requests at noon of some days."""
     noon = time.mktime((2026, 3, 1, 12, 0, 0, 0, 0, -1))
-    made = [spending.Request("k", noon + day * DAY_S, "m", 1, 0, 0, 0, 1) for day in days]
-    return [spending.Spending("p", [], "s", "", is_subagent=False, is_fork=False, requests=made)]
+    return [
+        spending.Spending("p", "s", "", "", False, "m", "", at, at, 1, 1, 0, 1, 0, 0, 0, 1)
+        for at in (noon + day * DAY_S for day in days)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -487,7 +489,7 @@ def test_cost_is_told_of_a_session_that_has_one_and_subagents_in_their_order(
         worker.now += later_s
         worker.reply(30_000, message_id=f"{name}1")
         worker.reply(31_000, message_id=f"{name}2")
-    spendings = spending.read_spendings(home_dir, spending.all_transcripts())
+    spendings = spending.read_spendings(home_dir, reader.all_transcripts())
 
     values = overall.costs_of_one_session_and_its_subagents(spendings, ID, [])
     nobody = overall.costs_of_one_session_and_its_subagents(spendings, "another", [])

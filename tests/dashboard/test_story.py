@@ -16,7 +16,7 @@ from brimline.cli.surface import program
 from brimline.dashboard import chart, index, overall, story
 from brimline.dashboard.report import self_contained_page_html
 from brimline.errors import SessionError
-from brimline.figures import spending
+from brimline.figures import reader, spending
 from brimline.state import logs
 from brimline.state.session import SessionState, Snapshot
 from brimline.testing import SessionBuilder, text_block
@@ -131,7 +131,7 @@ def test_an_index_is_read_once_and_again_where_something_changed(
         row["saved_tokens"] == story.read_story(played.session.path, home_dir).saved.kept_out_tokens
     )
     assert found.page_of_sessions(index.Filter(model="another"), 50, {}) == ([], 0)
-    spendings = spending.read_spendings(home_dir, spending.all_transcripts())
+    spendings = spending.read_spendings(home_dir, reader.all_transcripts())
     (compaction,) = overall.overall_page_values(spendings, found.rows_of_all_sessions(), [], 30)[
         "period"
     ].compactions

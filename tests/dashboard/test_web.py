@@ -30,7 +30,7 @@ from brimline.cli.surface import program
 from brimline.compaction.compactor import Settings
 from brimline.dashboard import index, story, web
 from brimline.errors import SessionError
-from brimline.fast import paths
+from brimline.figures import store
 from brimline.gateway.conversations import Conversations
 from brimline.gateway.stickiness import Stickiness
 from brimline.recall import deep, hits, hot
@@ -317,7 +317,7 @@ def test_looking_at_a_project_runs_nothing_of_it(served: Served, played: Played)
 @pytest.mark.parametrize("sound_bytes", [0, 4096])
 def test_a_damaged_index_is_made_anew(served: Served, home_dir: str, sound_bytes: int) -> None:
     """Where all of it is garbage, and where only its inner pages are."""
-    path = Path(home_dir, paths.DASHBOARD_INDEX)
+    path = Path(home_dir, store.FILE)
     raw = path.read_bytes()
     path.write_bytes(raw[:sound_bytes] + b"\x5a" * (len(raw) - sound_bytes))
 
@@ -330,7 +330,7 @@ def test_an_index_that_cannot_be_is_named_and_the_rest_is_shown(
     served: Served, home_dir: str
 ) -> None:
     """A folder in its place is as good as one that is read-only, for root too."""
-    path = Path(home_dir, paths.DASHBOARD_INDEX)
+    path = Path(home_dir, store.FILE)
     path.unlink()
     path.mkdir()
 

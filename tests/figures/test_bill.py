@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,11 +11,10 @@ import pytest
 
 from brimline import models
 from brimline.fast import paths
-from brimline.figures import aftermath, bill, spending, traces
+from brimline.figures import aftermath, bill, reader, spending, store, traces
 from brimline.state import forgotten
 from brimline.state.forgotten import Asked
 from brimline.testing import SessionBuilder
-from brimline.transcript import read
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Run
@@ -49,7 +47,7 @@ def ask(
 
 def spent(home_dir: str) -> list[spending.Spending]:
     """What all transcripts tell."""
-    return spending.read_spendings(home_dir, spending.all_transcripts())
+    return spending.read_spendings(home_dir, reader.all_transcripts())
 
 
 @pytest.mark.parametrize(
@@ -173,31 +171,6 @@ def test_since_takes_a_day_or_a_stretch_of_time(project_dir: str, brimline: Run)
     assert brimline("cost", "--since", "2036-01-01").out == "No request was recorded since then.\n"
 
 
-def test_a_transcript_is_read_once(
-    home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Until it changes; a damaged `spending.jsonl` is made anew."""
-    session = built(project_dir)
-    ask(session, "msg_1", usage(0, 0, 0, 1_000))
-    read_paths = []
-    rows = read.rows_of_file
-
-    def noted(path: str, *rest: Any) -> Any:
-        read_paths.append(path)
-        return rows(path, *rest)
-
-    monkeypatch.setattr(read, "rows_of_file", noted)
-
-    before = spent(home_dir)
-    assert spent(home_dir) == before
-    assert len(read_paths) == 1
-    ask(session, "msg_2", usage(0, 0, 0, 1_000))
-    assert len(spent(home_dir)[0].requests) == 2
-    assert len(read_paths) == 2
-    Path(home_dir, "spending.jsonl").write_text('{"v":1,"path":3}\n{"v":')
-    assert len(spent(home_dir)[0].requests) == 2
-
-
 def test_a_forgotten_session_leaves_no_figures(
     home_dir: str, project_dir: str, brimline: Run
 ) -> None:
@@ -209,11 +182,10 @@ def test_a_forgotten_session_leaves_no_figures(
 
     assert brimline("forget", "--session", FIRST, "--yes").code == 0
 
-    assert FIRST not in Path(home_dir, "spending.jsonl").read_text()
+    assert FIRST.encode() not in Path(home_dir, store.FILE).read_bytes()
     assert [one.session_id for one in spent(home_dir)] == [SECOND]
     traces.forget(home_dir, Asked((SECOND,)), dry_run=True)
-    lines = Path(home_dir, "spending.jsonl").read_text().splitlines()
-    assert [json.loads(line)["session_id"] for line in lines] == [SECOND]
+    assert [name for name, *_ in traces.sessions(home_dir)] == [SECOND]
 
 
 def test_what_a_forgotten_session_asks_from_that_moment_on_counts_again(
@@ -230,7 +202,7 @@ def test_what_a_forgotten_session_asks_from_that_moment_on_counts_again(
         {"session": FIRST},
     )
 
-    assert [len(one.requests) for one in spent(home_dir)] == [2]
+    assert [one.requests for one in spent(home_dir)] == [2]
 
 
 _WITHOUT_A_MODEL = {"pre_tokens": 160_000, "post_tokens": 40_000, "summary_characters": None}
@@ -397,8 +369,9 @@ def test_a_thousand_million_tokens_cost_a_thousand_times_their_price(kind: str) 
     """To the last cent."""
     model = models.lookup_model("claude-opus-5-5")
     used = dict.fromkeys(spending.TOKENS, 0) | {kind: 1_000_000_000}
-    request = spending.Request("k", 0.0, "claude-opus-5-5", **used)
-    prices = model.prices_for_prompt(request.prompt_tokens)
+    names = dict.fromkeys(spending.Spending._fields[: -len(spending.TOKENS)], 0)
+    spent = spending.Spending(**names | used)  # type: ignore[arg-type]
+    prices = model.prices_for_prompt(0)
     assert prices is not None
     by_kind = dict(
         zip(
@@ -408,6 +381,6 @@ def test_a_thousand_million_tokens_cost_a_thousand_times_their_price(kind: str) 
         )
     )
 
-    dollars = bill.dollars_of_request(request, model)
+    dollars = bill.dollars_of_spending(spent, model)
 
     assert dollars == pytest.approx(1_000 * by_kind[kind], abs=1e-6)

@@ -19,8 +19,8 @@ import pytest
 from brimline.errors import StateError
 from brimline.fast import io, paths
 from brimline.fast.json import dumps
-from brimline.figures import history
-from brimline.figures.history import Session
+from brimline.figures import archive, history, spool, store
+from brimline.figures.archive import Session
 from brimline.figures.totals import Request
 from brimline.rooms import values_in_all_traces
 from brimline.state import forgotten
@@ -28,6 +28,7 @@ from brimline.state.session import SessionState
 from brimline.testing import SessionBuilder
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
 
@@ -60,9 +61,28 @@ def transcript(tmp_path: Path, name: str, project: str = "p") -> SessionBuilder:
     return SessionBuilder(str(path), session_id=name, counter=first_row)
 
 
+def update(home_dir: str, files: Iterable[str] = (), **more: Any) -> list[str]:
+    """Take in what is new."""
+    with store.opened(home_dir) as figures:
+        return figures.refresh(files, **more)
+
+
+def sessions(home_dir: str) -> list[Session]:
+    """All that is known, with something to tell."""
+    with store.opened(home_dir) as figures:
+        found = list(history.known_sessions(figures))
+    return [one for one in found if one.events or one.requests or one.recorded or one.damaged]
+
+
+def segments(home_dir: str) -> list[tuple[str | None, list[int]]]:
+    """What growth is learned from."""
+    with store.opened(home_dir) as figures:
+        return history.segments_of_recent_sessions(figures)
+
+
 def known(home_dir: str, name: str = "abc") -> Session:
-    """The one line of a session."""
-    (found,) = [one for one in history.sessions_in_file(home_dir) if one.session_id == name]
+    """What is known of one session."""
+    (found,) = [one for one in sessions(home_dir) if one.session_id == name]
     return found
 
 
@@ -91,9 +111,9 @@ def test_the_transcript_that_a_spool_names_is_the_series(home_dir: str, tmp_path
     builder.compact(167_031, summary="x" * 800)
     builder.reply(51_000)
 
-    history.update_changed_sessions(home_dir)
+    update(home_dir)
     os.unlink(builder.path)
-    history.update_changed_sessions(home_dir)
+    update(home_dir)
 
     found = known(home_dir).figures
     assert [tokens for _, tokens in found.segments] == [[40_000, 41_000, 160_000], [51_000]]
@@ -108,23 +128,21 @@ def test_only_what_changed_is_read_again(home_dir: str, tmp_path: Path) -> None:
         builder.compact(165_000)
     files = [builder.path for builder in builders]
     read: list[int] = []
-    history.update_changed_sessions(home_dir, files, progress=read.append)
+    update(home_dir, files, progress=read.append)
     first = sum(read)
-    history.update_changed_sessions(home_dir, files, progress=read.append)
+    update(home_dir, files, progress=read.append)
 
     assert sum(read) == first == sum(os.path.getsize(file) for file in files)
     os.unlink(files[0])
     builders[1].compact(165_000)
-    history.update_changed_sessions(home_dir, files, progress=read.append)
-    counts = {
-        one.session_id: len(one.figures.compactions) for one in history.sessions_in_file(home_dir)
-    }
+    update(home_dir, files, progress=read.append)
+    counts = {one.session_id: len(one.figures.compactions) for one in sessions(home_dir)}
     assert counts == {"a": 1, "b": 2}
 
 
 def test_growth_comes_as_segments_of_recent_sessions(home_dir: str) -> None:
     """Model and occupancies between compactions; nothing recorded is nothing to learn from."""
-    assert history.segments_of_recent_sessions(home_dir) == []
+    assert segments(home_dir) == []
     hooks = Hooks(home_dir)
     hooks.add("SessionStart", model="claude-opus-4-5")
     for step in range(30):
@@ -132,11 +150,11 @@ def test_growth_comes_as_segments_of_recent_sessions(home_dir: str) -> None:
     hooks.read("PreCompact", 158_000, 290, trigger="auto")
     hooks.add("SessionStart", source="compact")
     hooks.read("PostToolUse", 50_000, 400)
-    history.update_changed_sessions(home_dir)
+    update(home_dir)
     Hooks(home_dir, "later").read("PostToolUse", 60_000, 1)
-    history.update_changed_sessions(home_dir)
+    update(home_dir)
 
-    found = history.segments_of_recent_sessions(home_dir)
+    found = segments(home_dir)
 
     assert [(tokens[0], len(tokens)) for _, tokens in found] == [
         (60_000, 1),
@@ -144,7 +162,6 @@ def test_growth_comes_as_segments_of_recent_sessions(home_dir: str) -> None:
         (50_000, 1),
     ]
     assert found[1][0] == "claude-opus-4-5"
-    assert len(history.segments_of_recent_sessions(home_dir, most_requests=1)) == 1
 
 
 def test_a_session_that_comes_back_goes_on_where_its_line_ends(home_dir: str) -> None:
@@ -160,7 +177,7 @@ def test_a_session_that_comes_back_goes_on_where_its_line_ends(home_dir: str) ->
     hooks.add("Announced", spoke=2)
 
     for _ in range(2):
-        history.update_changed_sessions(home_dir)
+        update(home_dir)
 
     found = known(home_dir).figures
     assert (found.project, found.occupancies) == ("/home/dev", [40_000, 41_000])
@@ -189,24 +206,25 @@ def test_housekeeping_ends_when_its_time_is_up(home_dir: str) -> None:
         age(home_dir, 40, f"s{number}")
 
     let_go(home_dir, seconds=-1.0)
-    assert history.sessions_in_file(home_dir) == []
+    assert sessions(home_dir) == []
     assert len(io.list_names(f"{home_dir}/sessions")) == 300
 
     let_go(home_dir)
-    assert len(history.sessions_in_file(home_dir)) == 300
+    assert len(sessions(home_dir)) == 300
     assert io.list_names(f"{home_dir}/sessions") == []
 
 
 def test_a_history_that_another_writes_is_left_to_it(home_dir: str) -> None:
     """Nobody waits longer than the time that there is."""
     Hooks(home_dir).add("SessionStart")
-    with history._try_awhile_to_hold_lock(home_dir, time.monotonic()) as is_held:
+    age(home_dir, 2)
+    with archive._try_awhile_to_hold_lock(home_dir, time.monotonic()) as is_held:
         let_go(home_dir, seconds=0.05)
         assert is_held
-        assert history.sessions_in_file(home_dir) == []
+        assert archive.sessions_in_file(home_dir) == []
 
     let_go(home_dir)
-    assert known(home_dir).events
+    assert [one.session_id for one in archive.sessions_in_file(home_dir)] == ["abc"]
 
 
 WRITER = """
@@ -247,9 +265,9 @@ def test_a_line_is_there_once_while_writers_are_killed(
 
     assert len(io.list_names(f"{home_dir}/sessions")) == 4
     lines = Path(home_dir, "history.jsonl").read_bytes().splitlines()
-    found = {one.session_id: one.figures for one in history.sessions_in_file(home_dir)}
+    found = {one.session_id: one.figures for one in sessions(home_dir)}
 
-    assert sorted(json.loads(line)["session"] for line in lines) == sorted(found)
+    assert sorted(json.loads(line)["session"] for line in lines) == ["s1", "s3", "s5", "s7"]
     assert len(found) == 8
     for figures in found.values():
         assert figures.occupancies == [1_000 * number for number in range(1, 61)]
@@ -312,7 +330,7 @@ def test_a_folder_without_a_spool_goes_and_one_the_history_does_not_know_stays(
     history._drop_old_folders(home_dir, "other", values_in_all_traces, time.monotonic() + 60)
 
     assert os.listdir(f"{home_dir}/sessions") == ["unknown"]
-    assert history.spool_stamp(f"{home_dir}/sessions/empty") == []
+    assert spool.stamp_of_folder(f"{home_dir}/sessions/empty") == []
 
 
 @pytest.mark.parametrize(
@@ -335,7 +353,7 @@ def test_an_event_has_a_name_and_a_time(
     """What is none is damage, and counted."""
     folder = SessionState(home_dir, "abc").folder
     io.append_line(f"{folder}/spool.jsonl", dumps({"v": 1} | line))
-    history.update_changed_sessions(home_dir)
+    update(home_dir)
 
     found = known(home_dir)
 
@@ -352,14 +370,14 @@ def test_what_was_said_before_a_session_was_forgotten_is_left_out(
     builder.now = START
     builder.reply(40_000)
     builder.compact(40_000)
-    forgotten.note_forgotten(home_dir, START + 3, {"session": "abc"})
+    forgotten.note_forgotten(home_dir, START + 4, {"session": "abc"})
 
-    history.update_changed_sessions(home_dir)
-    nothing = history.sessions_in_file(home_dir)
-    hooks.now = START + 2
+    update(home_dir)
+    nothing = sessions(home_dir)
+    hooks.now = builder.now = START + 4
     hooks.add("UserPromptSubmit")
     builder.reply(9_000)
-    history.update_changed_sessions(home_dir)
+    update(home_dir)
 
     assert nothing == [], "the compaction was a second before"
     found = known(home_dir)
@@ -372,19 +390,19 @@ def test_of_two_lines_of_a_session_the_one_that_knows_more_stays(home_dir: str) 
     """Another process may have made its own meanwhile; the last written stands at the end."""
 
     def one(name: str, at: float) -> Session:
-        return history.Session(name, [[]], 0, [{"at": at, "event": "Stop"}])
+        return Session(name, [[]], 0, [{"at": at, "event": "Stop"}])
 
-    history.write_session_lines(home_dir, [one("a", START + 5), one("b", START)], float("inf"))
-    history.write_session_lines(home_dir, [one("a", START + 4)], float("inf"))
-    first = [(each.session_id, each.begun_at) for each in history.sessions_in_file(home_dir)]
-    history.write_session_lines(home_dir, [one("b", START + 1)], float("inf"))
-    second = [(each.session_id, each.begun_at) for each in history.sessions_in_file(home_dir)]
-    history.delete_line_of_session(home_dir, "a")
-    history.delete_line_of_session(home_dir, "never there")
+    archive.write_session_lines(home_dir, [one("a", START + 5), one("b", START)], float("inf"))
+    archive.write_session_lines(home_dir, [one("a", START + 4)], float("inf"))
+    first = [(each.session_id, each.begun_at) for each in archive.sessions_in_file(home_dir)]
+    archive.write_session_lines(home_dir, [one("b", START + 1)], float("inf"))
+    second = [(each.session_id, each.begun_at) for each in archive.sessions_in_file(home_dir)]
+    archive.delete_line_of_session(home_dir, "a")
+    archive.delete_line_of_session(home_dir, "never there")
 
     assert first == [("b", START), ("a", START + 5)]
     assert second == [("a", START + 5), ("b", START + 1)]
-    assert [each.session_id for each in history.sessions_in_file(home_dir)] == ["b"]
+    assert [each.session_id for each in archive.sessions_in_file(home_dir)] == ["b"]
 
 
 def test_a_session_begins_with_its_first_event_else_with_its_first_request() -> None:
@@ -393,7 +411,7 @@ def test_a_session_begins_with_its_first_event_else_with_its_first_request() -> 
     event = {"at": START + 9, "event": "Stop"}
 
     begun = [
-        history.Session("a", events=events, requests=requests).begun_at
+        Session("a", events=events, requests=requests).begun_at
         for events, requests in (([event], [request]), ([], [request]), ([], []))
     ]
 
@@ -405,12 +423,12 @@ def test_a_history_that_is_no_file_is_told_in_a_sentence(home_dir: str) -> None:
     Hooks(home_dir).add("SessionStart")
     os.makedirs(f"{home_dir}/history.jsonl")
     with pytest.raises(StateError, match=r"history\.jsonl cannot be read: Is a directory"):
-        history.sessions_in_file(home_dir)
+        sessions(home_dir)
     os.rmdir(f"{home_dir}/history.jsonl")
     Path(home_dir, "history.jsonl").write_bytes(b'{"v":1,"session":"abc"}\n{"v":2}\nx\n')
-    assert history.sessions_in_file(home_dir) == []
+    assert sessions(home_dir) == []
 
-    assert history.update_changed_sessions(home_dir) == []
+    assert update(home_dir) == []
 
     assert known(home_dir).events
 
@@ -421,25 +439,11 @@ def test_a_short_look_says_that_it_is_not_done_and_spends_itself_on_the_newest(
     """What there was no time for comes with the next."""
     Hooks(home_dir).add("SessionStart")
 
-    notes = history.update_changed_sessions(home_dir, until=0.0)
+    notes = update(home_dir, until=0.0)
 
-    assert notes == ["not everything that hooks recorded is in yet: run it again"]
-    assert history.sessions_in_file(home_dir) == []
-    assert history.update_changed_sessions(home_dir) == []
-
-
-@pytest.mark.parametrize(("most", "count"), [(0, 0), (1, 1), (2, 1), (3, 2), (4, 2), (5, 3)])
-def test_growth_is_told_of_as_many_sessions_as_reach_so_many_requests(
-    home_dir: str, most: int, count: int
-) -> None:
-    """The latest first."""
-    for name in ("one", "two", "three"):
-        hooks = Hooks(home_dir, name)
-        for offset in (1, 2):
-            hooks.read("PostToolUse", 1_000 * offset, offset)
-        history.update_changed_sessions(home_dir)
-
-    assert len(history.segments_of_recent_sessions(home_dir, most)) == count
+    assert notes == ["not everything that was recorded is in yet: run it again"]
+    assert sessions(home_dir) == []
+    assert update(home_dir) == []
 
 
 def left_of(home_dir: str, folder: Path) -> list[str]:
@@ -452,14 +456,14 @@ def old_folder(home_dir: str, name: str, age_s: float, spool_bytes: int = 10) ->
     """A session's folder that was written so long ago, and that the history knows."""
     folder = Path(paths.session_dir(home_dir, name))
     folder.mkdir(parents=True)
-    with (folder / "spool.jsonl").open("wb") as spool:
-        spool.truncate(spool_bytes)
+    with (folder / "spool.jsonl").open("wb") as file:
+        file.truncate(spool_bytes)
     (folder / "telemetry.json").touch()
     moment = time.time() - age_s
     for path in (*folder.iterdir(), folder):
         os.utime(path, (moment, moment))
-    known = Session(name, [history.spool_stamp(str(folder))])
-    history.write_session_lines(home_dir, [known], float("inf"))
+    known = Session(name, [spool.stamp_of_folder(str(folder))])
+    archive.write_session_lines(home_dir, [known], float("inf"))
     return folder
 
 
@@ -488,7 +492,7 @@ def test_spools_of_200_mb_go_after_a_day(home_dir: str, spool_bytes: int, left: 
     folder = old_folder(home_dir, "s1", 2 * DAY_S, spool_bytes)
 
     assert left_of(home_dir, folder) == left
-    assert [session.session_id for session in history.sessions_in_file(home_dir)] == ["s1"]
+    assert list(archive.lines_by_session(home_dir)) == ["s1"]
 
 
 @pytest.mark.parametrize(("more", "kept"), [(0, ["old", "new"]), (1, ["new"])])
@@ -498,13 +502,13 @@ def test_the_history_has_64_mb_and_lets_go_of_what_is_oldest(
     """One byte more is too much."""
 
     new = Session("new", [[], []], 0, [{"at": START, "event": "Stop"}])
-    head, size = b'{"v":1,"session":"old"', (64 << 20) - len(history._encode_line(new)) + more
+    head, size = b'{"v":1,"session":"old"', (64 << 20) - len(archive._encode_line(new)) + more
     Path(home_dir).mkdir()
     Path(home_dir, "history.jsonl").write_bytes(head.ljust(size - 1) + b"\n")
 
-    history.write_session_lines(home_dir, [new], float("inf"))
+    archive.write_session_lines(home_dir, [new], float("inf"))
 
-    assert list(history.lines_by_session(home_dir)) == kept
+    assert list(archive.lines_by_session(home_dir)) == kept
 
 
 @pytest.mark.parametrize(("requests", "names"), [(20_000, 1), (19_999, 2)])
@@ -516,12 +520,12 @@ def test_growth_is_told_by_the_last_20_000_requests(
     older = Session("a", [[], []], 0, [event], [Request(START + 1, 5, "m")])
     newer = Session("b", [[], []], 0, [event], [])
     newer.requests = [Request(START + 1 + number, number, "m") for number in range(requests)]
-    history.write_session_lines(home_dir, [older, newer], float("inf"))
+    archive.write_session_lines(home_dir, [older, newer], float("inf"))
 
-    segments = history.segments_of_recent_sessions(home_dir)
+    found = segments(home_dir)
 
-    assert len(segments) == names
-    assert len(segments[0][1]) == requests
+    assert len(found) == names
+    assert len(found[0][1]) == requests
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="the system does not list them")
@@ -532,9 +536,32 @@ def test_no_file_stays_open(home_dir: str) -> None:
     open_before = len(os.listdir("/proc/self/fd"))
 
     for _ in range(3):
-        history.update_changed_sessions(home_dir)
-        history.read_session(home_dir, "abc", [])
-        history.delete_line_of_session(home_dir, "abc")
+        update(home_dir)
+        sessions(home_dir)
+        archive.delete_line_of_session(home_dir, "abc")
 
     assert len(os.listdir("/proc/self/fd")) <= open_before
     assert os.stat(f"{home_dir}/history.lock").st_mode & 0o777 == 0o600
+
+
+def test_what_0_2_0_kept_is_carried_over(home_dir: str, tmp_path: Path) -> None:
+    """Its history, also of sessions whose files are gone; what it derived goes."""
+    builder = transcript(tmp_path, "here")
+    builder.prompt("Begin.")
+    builder.reply(30_000)
+    events = [{"at": START, "event": "SessionStart", "cwd": "/gone", "window": 200_000}]
+    requests = [[START + 1, 50_000, "claude-opus-4-5"], [START + 2, 60_000, "claude-opus-4-5"]]
+    recorded = [["u1", START + 3, "auto", 60_000, 9_000, 800, None]]
+    line = {"v": 1, "session": "gone", "stamp": [[9, 9], ["/gone.jsonl", 1, 2]], "damaged": 0}
+    line |= {"events": events, "requests": requests, "recorded": recorded}
+    Path(home_dir).mkdir()
+    Path(home_dir, "history.jsonl").write_text(json.dumps(line, separators=(",", ":")) + "\n")
+    for name in ("spending.jsonl", "dashboard.sqlite3"):
+        Path(home_dir, name).write_text("{}")
+
+    update(home_dir, [builder.path])
+
+    gone, here = known(home_dir, "gone").figures, known(home_dir, "here").figures
+    assert (gone.project, gone.occupancies, len(gone.compactions)) == ("/gone", [50_000, 60_000], 1)
+    assert (here.occupancies, len(here.turns)) == ([30_000], 1)
+    assert sorted(os.listdir(home_dir)) == ["figures.sqlite3", "history.jsonl"]

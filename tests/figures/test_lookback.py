@@ -8,8 +8,8 @@ import pytest
 
 from brimline.errors import SessionError
 from brimline.fast import clock
-from brimline.figures import history, lookback
-from brimline.figures.history import Session
+from brimline.figures import archive, lookback, store
+from brimline.figures.archive import Session
 from brimline.figures.totals import Request
 from brimline.transcript.compactions import Recorded
 
@@ -37,7 +37,13 @@ def row(at: float, uuid: str | None = None, **fields: Any) -> Recorded:
 
 def keep(home_dir: str, *sessions: Session) -> None:
     """Put sessions into the history."""
-    history.write_session_lines(home_dir, list(sessions), float("inf"))
+    archive.write_session_lines(home_dir, list(sessions), float("inf"))
+
+
+def looked_back(home_dir: str, session_id: str | None = None, **more: bool) -> dict[str, Any]:
+    """The document of the history."""
+    with store.opened(home_dir) as figures:
+        return lookback.document(figures, nothing, session_id, **more)
 
 
 def compaction(**fields: Any) -> dict[str, Any]:
@@ -288,7 +294,7 @@ def test_the_newest_twenty_sessions_are_shown_of_all(home_dir: str, count: int, 
     """The last active first; what was kept out is asked of those."""
     keep(home_dir, *(session(f"s{number}", START + number) for number in range(count)))
 
-    made = lookback.document(home_dir, nothing)
+    made = looked_back(home_dir)
 
     assert (made["session_count"], len(made["sessions"])) == (count, shown)
     assert made["sessions"][0]["session_id"] == f"s{count - 1}"
@@ -319,8 +325,8 @@ def test_a_compaction_counts_in_the_first_session_that_had_it(
         session("early", START, row(START + 20, first)),
     )
 
-    made = lookback.document(home_dir, nothing, compactions=True)
-    alone = lookback.document(home_dir, nothing, "early")
+    made = looked_back(home_dir, compactions=True)
+    alone = looked_back(home_dir, "early")
 
     assert made["compaction_count"] == len(made["compactions"]) == count
     assert made["compactions"][0]["session_id"] == "early"
@@ -336,7 +342,7 @@ def test_damage_is_counted_over_all_sessions(home_dir: str) -> None:
         for one, pieces in zip(sessions, damaged, strict=True):
             one.damaged = pieces
         keep(home_dir, *sessions)
-        notes = lookback.document(home_dir, nothing)["notes"]
+        notes = looked_back(home_dir)["notes"]
         assert notes == [f"{told} of spool files: damaged, without an event"]
 
 
@@ -345,13 +351,13 @@ def test_a_session_without_events_is_no_row_and_has_its_document(home_dir: str) 
     known = Session("abc", [[], []], 0, [], [Request(START, 9, None)], [row(START, "a")])
     keep(home_dir, known)
 
-    every, one = lookback.document(home_dir, nothing), lookback.document(home_dir, nothing, "ab")
+    every, one = looked_back(home_dir), looked_back(home_dir, "ab")
 
     assert (every["session_count"], every["compaction_count"], every["sessions"]) == (0, 1, [])
     assert (one["session_id"], one["first_at"], one["last_at"]) == ("abc", None, None)
     assert (one["peak_occupancy_tokens"], len(one["compactions"])) == (None, 1)
     with pytest.raises(SessionError):
-        lookback.document(home_dir, nothing, "x")
+        looked_back(home_dir, "x")
 
 
 def test_figures_stand_to_the_right_in_every_table(monkeypatch: pytest.MonkeyPatch) -> None:

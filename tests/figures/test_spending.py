@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from brimline.errors import StateError
-from brimline.figures import spending, traces
+from brimline.figures import reader, spending, store, traces
 from brimline.state import forgotten
 from brimline.testing import SessionBuilder
 
 if TYPE_CHECKING:
     from brimline.figures.spending import Spending
+
+START = 1_790_000_000
 
 
 def session(world: Path, name: str = "abc", counter: int = 0) -> SessionBuilder:
@@ -25,30 +26,67 @@ def session(world: Path, name: str = "abc", counter: int = 0) -> SessionBuilder:
 
 def counts(found: list[Spending]) -> dict[str, int]:
     """How many requests each transcript has."""
-    return {os.path.basename(one.path): len(one.requests) for one in found}
+    made: dict[str, int] = {}
+    for one in found:
+        name = os.path.basename(one.path)
+        made[name] = made.get(name, 0) + one.requests
+    return made
 
 
-def test_a_transcript_is_read_once_until_it_grows(world: Path, home_dir: str) -> None:
+def test_a_transcript_is_read_once_and_then_on_from_its_end(world: Path, home_dir: str) -> None:
     """What was read is kept, and only that; of one that is gone nothing is."""
     builder, other = session(world), session(world, "other", 500)
     builder.reply(5_000, output_tokens=7)
     other.reply(9_000)
     read: list[int] = []
     files = [builder.path, other.path, f"{builder.path}.gone", str(world)]
-    first = spending.read_spendings(home_dir, files, read.append)
-    seen = sum(read)
-    again = spending.read_spendings(home_dir, files, read.append)
+    first = spending.read_spendings(home_dir, files, progress=read.append)
+    sizes = [os.path.getsize(path) for path in (builder.path, other.path)]
+    again = spending.read_spendings(home_dir, files, progress=read.append)
 
-    assert seen == sum(read) == sum(map(os.path.getsize, (builder.path, other.path)))
+    assert sum(read) == sum(sizes)
     assert first == again
-    (request,) = first[0].requests
-    assert (request.prompt_tokens, request.output_tokens) == (5_000, 7)
-    assert request.tokens == (10, 1_000, 0, 3_990, 7)
+    assert (first[0].requests, first[0].largest_prompt_tokens) == (1, 5_000)
+    assert first[0].tokens == (10, 1_000, 0, 3_990, 7)
     assert (first[0].session_id, first[0].project) == ("abc", "/home/dev/p")
     builder.reply(6_000)
     os.unlink(other.path)
-    assert counts(spending.read_spendings(home_dir, [builder.path])) == {"abc.jsonl": 2}
-    assert [one.session_id for one in spending.load_kept_spendings(home_dir)] == ["abc"]
+    read.clear()
+    found = spending.read_spendings(home_dir, [builder.path], progress=read.append)
+    assert counts(found) == {"abc.jsonl": 2}
+    assert sum(read) == os.path.getsize(builder.path) - sizes[0]
+
+
+@pytest.mark.parametrize("how", ["torn", "another file", "another beginning", "shorter"])
+def test_what_is_read_on_comes_to_the_same_as_what_is_read_at_once(
+    world: Path, home_dir: str, how: str
+) -> None:
+    """Whatever the client was about to write, and whatever came in the place of the file."""
+    builder = session(world)
+    for tokens in (1_000, 2_000):
+        builder.reply(tokens)
+    path = Path(builder.path)
+    whole = path.read_bytes()
+    if how == "torn":
+        path.write_bytes(whole[:-40])
+    spending.read_spendings(home_dir, [builder.path])
+    builder.reply(3_000)
+    more = path.read_bytes().replace(b"5_000", b"6_000")
+    if how == "torn":
+        path.write_bytes(whole + more.splitlines(keepends=True)[-1])
+    elif how == "another file":
+        path.unlink()
+        path.write_bytes(b"\n" + more)
+    elif how == "another beginning":
+        path.write_bytes(whole.replace(b"msg", b"other") + more)
+    else:
+        path.write_bytes(whole[: len(whole) // 2])
+
+    on, at_once = (
+        spending.read_spendings(home, [builder.path]) for home in (home_dir, f"{home_dir}-2")
+    )
+
+    assert on == at_once
 
 
 def test_a_request_counts_once_and_not_in_the_fork(world: Path, home_dir: str) -> None:
@@ -58,34 +96,43 @@ def test_a_request_counts_once_and_not_in_the_fork(world: Path, home_dir: str) -
         builder.reply(1_000, message_id="same", output_tokens=1, **more)
         builder.reply(2_000, message_id="same", output_tokens=9, **more)
     fork.reply(3_000, message_id="new")
+    files = [fork.path, origin.path]
 
-    found = spending.read_spendings(home_dir, [fork.path, origin.path])
+    found = spending.read_spendings(home_dir, files)
 
     assert counts(found) == {"origin.jsonl": 1, "a-fork.jsonl": 1}
-    assert [one.is_fork for one in found] == [False, True]
-    (request,) = found[0].requests
-    assert (request.at, request.prompt_tokens, request.output_tokens) == (1_790_000_001, 2_000, 9)
+    (own,) = [one for one in found if one.session_id == "origin"]
+    assert (own.at, own.largest_prompt_tokens, own.output_tokens) == (START + 1, 2_000, 9)
+    os.unlink(origin.path)
+    assert counts(spending.read_spendings(home_dir, files)) == {"a-fork.jsonl": 2}
 
 
-def test_subagents_belong_to_their_session_wherever_their_files_are(world: Path) -> None:
-    """In a folder of the session's, or beside it as older clients have them."""
+def test_subagents_belong_to_their_session_wherever_their_replies_are(
+    world: Path, home_dir: str
+) -> None:
+    """In a folder of the session's, beside it, or in rows on how far a tool has come."""
     builder = session(world)
     builder.reply(1_000)
     inside = f"{builder.path.removesuffix('.jsonl')}/subagents/agent-1.jsonl"
     beside = f"{os.path.dirname(builder.path)}/agent-2.jsonl"
     for number, path in enumerate((inside, beside), 1):
         SessionBuilder(path, "abc", counter=100 * number).reply(1_000 + number)
+    reply = {"id": "own", "role": "assistant", "model": "claude-haiku-4-5"}
+    inner = {"type": "assistant", "message": reply | {"usage": {"input_tokens": 7}}}
+    for _ in range(2):
+        builder.row("progress", data={"type": "agent_progress", "message": inner})
 
-    found = spending.read_session_spendings(builder.path)
+    found = spending.read_spendings(None, spending.files_of_session(builder.path))
 
-    assert {os.path.basename(one.path): one.is_subagent for one in found} == {
-        "abc.jsonl": False,
-        "agent-1.jsonl": True,
-        "agent-2.jsonl": True,
-    }
+    assert [(os.path.basename(one.path), one.is_subagent, one.input_tokens) for one in found] == [
+        ("abc.jsonl", True, 7),
+        ("abc.jsonl", False, 10),
+        ("agent-1.jsonl", True, 10),
+        ("agent-2.jsonl", True, 10),
+    ]
     assert {one.session_id for one in found} == {"abc"}
-    assert inside in spending.all_transcripts()
-    assert spending.read_session_spendings(f"{world}/none.jsonl") == []
+    assert inside in reader.all_transcripts()
+    assert spending.files_of_session(f"{world}/none.jsonl") == []
 
 
 def test_what_was_forgotten_does_not_count_and_what_came_later_does(
@@ -95,64 +142,51 @@ def test_what_was_forgotten_does_not_count_and_what_came_later_does(
     builder = session(world)
     for tokens in (1_000, 2_000, 3_000):
         builder.reply(tokens)
-    os.utime(builder.path, (1_790_000_002, 1_790_000_002))
-    forgotten.note_forgotten(home_dir, 1_790_000_002.0, {"session": "abc"})
+    os.utime(builder.path, (START + 2, START + 2))
+    forgotten.note_forgotten(home_dir, START + 2, {"session": "abc"})
     nothing = spending.read_spendings(home_dir, [builder.path])
-    os.utime(builder.path, (1_790_000_009, 1_790_000_009))
+    os.utime(builder.path, (START + 9, START + 9))
 
     (found,) = spending.read_spendings(home_dir, [builder.path])
 
     assert nothing == []
-    assert [request.prompt_tokens for request in found.requests] == [2_000, 3_000]
+    assert (found.requests, found.at, found.largest_prompt_tokens) == (2, START + 2, 3_000)
 
 
-def test_figures_are_let_go_of_by_session(world: Path, home_dir: str) -> None:
+def test_figures_are_let_go_of_by_session_without_a_trace(world: Path, home_dir: str) -> None:
     """A dry run lets go of nothing; the last request tells when a session was active."""
     for number, name in enumerate(("abc", "other")):
         builder = session(world, name, number * 100)
         for tokens in (1_000, 2_000):
             builder.reply(tokens)
         spending.read_spendings(home_dir, [builder.path])
-    known = list(traces.sessions(home_dir))
     asked = forgotten.Asked(("abc",))
     traces.forget(home_dir, asked, dry_run=True)
-    before = len(spending.load_kept_spendings(home_dir))
+    known = sorted(traces.sessions(home_dir))
     traces.forget(home_dir, asked, dry_run=False)
 
-    assert known == [(name, "/home/dev/p", 1_790_000_002.0) for name in ("abc", "other")]
-    assert before == 2
-    assert [one.session_id for one in spending.load_kept_spendings(home_dir)] == ["other"]
+    assert known == [(name, "/home/dev/p", START + 2) for name in ("abc", "other")]
+    assert [name for name, *_ in traces.sessions(home_dir)] == ["other"]
+    assert b"abc.jsonl" not in Path(home_dir, store.FILE).read_bytes()
 
 
-@pytest.mark.parametrize("content", [b"x\n", b'{"v":1}\n', b'{"v":1,"requests":[[1]]}\n', None])
-def test_what_cannot_be_read_is_made_anew(
+@pytest.mark.parametrize(
+    "content", [b"x\n" * 2_000, b"", b"SQLite format 3\0" + b"x" * 9_000, None]
+)
+def test_a_file_of_figures_that_is_none_is_made_anew_or_done_without(
     world: Path, home_dir: str, content: bytes | None
 ) -> None:
-    """It is derived from the transcripts; what cannot be written is told."""
+    """They are derived from the transcripts, and the same where nothing can be kept."""
     builder = session(world)
     builder.reply(1_000)
-    path = Path(home_dir, spending.FILE)
+    path = Path(home_dir, store.FILE)
     path.parent.mkdir(parents=True)
     if content is None:
         path.mkdir()
-        with pytest.raises(StateError, match=r"spending\.jsonl cannot be written: "):
-            spending.read_spendings(home_dir, [builder.path])
-        path.rmdir()
     else:
         path.write_bytes(content)
-        assert spending.load_kept_spendings(home_dir) == []
 
-    assert counts(spending.read_spendings(home_dir, [builder.path])) == {"abc.jsonl": 1}
-    assert len(spending.load_kept_spendings(home_dir)) == 1
+    for _ in range(2):
+        assert counts(spending.read_spendings(home_dir, [builder.path])) == {"abc.jsonl": 1}
 
-
-def test_where_figures_cannot_be_kept_the_reason_is_told(world: Path, home_dir: str) -> None:
-    """In the system's words."""
-    made = session(world)
-    made.reply(1_000)
-    Path(home_dir, "spending.jsonl").mkdir(parents=True)
-
-    with pytest.raises(StateError) as raised:
-        spending.read_spendings(home_dir, [made.path])
-
-    assert str(raised.value) == f"{home_dir}/spending.jsonl cannot be written: Is a directory"
+    assert path.is_dir() == (content is None)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from brimline.figures import totals
-from brimline.figures.history import Session
+from brimline.figures.archive import Session
 from brimline.figures.totals import (
     Compaction,
     Figures,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline.figures import history
+from brimline.figures import spool
 from brimline.gauge import session_status
 from brimline.settings import config
 
@@ -163,7 +163,7 @@ def test_every_reading_is_on_record(speak: str, event: str, tail: int, talk: Tal
     """With what was measured, in which window, and the tier."""
     getattr(talk, speak)(126_000)
 
-    lines = history.read_spooled_events(talk.home_dir, talk.session.session_id)
+    lines = spool.read_spooled_events(talk.home_dir, talk.session.session_id)
 
     (line,) = [one for one in lines if one["event"] == event]
     recorded = [line[name] for name in ("occupancy", "tail", "window", "compaction", "tier")]

@@ -14,7 +14,7 @@ from tests.guard.dialogue import set_by_user
 
 from brimline.bulk import layout, put
 from brimline.fast import paths, policy
-from brimline.figures import history
+from brimline.figures import archive
 from brimline.hooks import entry
 from brimline.hooks.entry import open_turn, tidy
 from brimline.rooms import TIDY
@@ -92,7 +92,7 @@ def test_after_a_month_only_the_history_knows_it(days: int, retired: bool, talk:
     talk.at_start()
 
     assert folder.exists() is not retired
-    known = {one.session_id: one.events for one in history.sessions_in_file(talk.home_dir)}
+    known = {one.session_id: one.events for one in archive.sessions_in_file(talk.home_dir)}
     assert [event["event"] for event in known["old"]] == ["PreCompact"]
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from brimline.fast import paths
 from brimline.fast.decision import Decision
-from brimline.figures.history import read_spooled_events
+from brimline.figures.spool import read_spooled_events
 from brimline.hooks.turn import Turn
 from brimline.hooks.wire import Event
 

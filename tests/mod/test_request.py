@@ -19,7 +19,7 @@ from brimline.budget import items
 from brimline.bulk import contents, layout, listing, put, retention
 from brimline.carry import notes
 from brimline.fast import paths
-from brimline.figures import history
+from brimline.figures import history, spool, store
 from brimline.hooks import entry
 from brimline.mod import request
 from brimline.rooms import values_in_all_traces
@@ -160,7 +160,7 @@ def test_an_answer_that_comes_too_late_is_not_noted(full: Conversation, home_dir
     answer = request.respond("compact", payload, home_dir, begun)
 
     assert answer == {"pass": "it took too long"}
-    events = [line["event"] for line in history.read_spooled_events(home_dir, payload["session"])]
+    events = [line["event"] for line in spool.read_spooled_events(home_dir, payload["session"])]
     assert MOVED_OUT not in events
 
 
@@ -301,7 +301,8 @@ def test_the_history_says_what_it_was(
     compact(full, session, home_dir)
     start_again(session, home_dir)
     answer_hook(session, home_dir, "PostCompact", trigger="auto", compact_summary="")
-    figures = history.read_session(home_dir, session.session_id, [session.path]).figures
+    with store.opened(home_dir) as found:
+        figures = history.read_session(found, session.session_id, [session.path]).figures
     (compaction,) = figures.compactions
     assert compaction.trigger == "auto"
     assert compaction.summary_characters is None

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from brimline.errors import ConfigError
 from brimline.fast import paths
 from brimline.fast.decision import NOTE_BUDGET_CHARACTERS
-from brimline.figures.history import read_spooled_events
+from brimline.figures.spool import read_spooled_events
 from brimline.hooks.table import EVENTS
 from brimline.hooks.turn import Turn
 from brimline.hooks.wire import Event

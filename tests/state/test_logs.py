@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from brimline.fast import io, paths
-from brimline.figures import history
+from brimline.figures import spool
 from brimline.state import logs
 from brimline.state.session import SessionState
 
@@ -205,7 +205,7 @@ def test_times_are_kept_to_the_millisecond_and_what_a_hook_took_to_a_tenth_of_it
         logs.audit_notice(home_dir, "s1", {}, {"kind": "block"})
     state.save_telemetry_for_pollers({"window_tokens": 5})
     told = SessionState(home_dir, "s1").read_document("telemetry.json")
-    lines = history.read_spooled_events(home_dir, "s1")
+    lines = spool.read_spooled_events(home_dir, "s1")
     audit = Path(paths.audit_log(home_dir)).read_text().splitlines()
     times = [told["at"], *[line["at"] for line in (*lines, *map(json.loads, audit))]]
     times += [line["at"] for line in logs.recent_failures(home_dir, 0)]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from brimline.fast import json
-from brimline.figures import history
+from brimline.figures import spool
 from brimline.state.session import FORMAT, WINDOW, SessionState, Snapshot
 
 
@@ -98,20 +98,20 @@ def test_a_tier_is_claimed_once_and_released_and_a_request_once(home_dir: str) -
 def test_what_a_session_spools_is_read_back(home_dir: str) -> None:
     """One line each, whatever text; a stamp tells of news; spools put away earlier come first."""
     state = SessionState(home_dir, "abc")
-    assert history.spool_stamp(state.folder) == []
+    assert spool.stamp_of_folder(state.folder) == []
     state.spool_event("PostToolUse", {"tier": 1, "text": "a\nb\ud800"})
-    first = history.spool_stamp(state.folder)
+    first = spool.stamp_of_folder(state.folder)
     state.spool_event("PreCompact", {"trigger": "auto"})
 
-    events, damaged = history._read_events_and_damage(state.folder)
+    events, damaged = spool.read_events_and_damage(state.folder)
 
     assert list(events[0]) == ["v", "at", "event", "ms", "tier", "text"]
     assert (events[0]["v"], damaged) == (FORMAT, 0)
     assert names(events) == ["PostToolUse", "PreCompact"]
-    assert history.spool_stamp(state.folder) != first
+    assert spool.stamp_of_folder(state.folder) != first
     for number, name in enumerate(["spool.9.jsonl", "spool.10.jsonl"]):
         Path(state.folder, name).write_text(line(number, at=float(number)) + "\n")
-    assert names(history._read_events_and_damage(state.folder)[0])[:2] == ["E0", "E1"]
+    assert names(spool.read_events_and_damage(state.folder)[0])[:2] == ["E0", "E1"]
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_what_is_no_event_is_counted(
     folder.mkdir(parents=True)
     (folder / "spool.jsonl").write_text(text)
 
-    found = history._read_events_and_damage(str(folder))
+    found = spool.read_events_and_damage(str(folder))
 
     assert (names(found[0]), found[1]) == (events, damaged)
 

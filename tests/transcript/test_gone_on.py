@@ -12,7 +12,7 @@ import pytest
 
 from brimline.bulk import contents, layout, put
 from brimline.fast import json, paths
-from brimline.figures import history, lookback
+from brimline.figures import lookback, store
 from brimline.recall import deep, hits
 from brimline.session import inspect, originals, purge, undo_compaction
 from brimline.transcript import find, read, row
@@ -101,7 +101,8 @@ def test_history_has_every_compaction_once(
     """Under the session that was compacted, also where only hooks have told of it."""
     name, at = find.session_id_of(first), inspect.inspect(first).compactions[0].at or 0
     if is_known_by == "the file":
-        history.update_changed_sessions(home_dir, [first])
+        with store.opened(home_dir) as figures:
+            figures.refresh([first])
     else:
         spool = f"{paths.session_dir(home_dir, name)}/spool.jsonl"
         os.makedirs(os.path.dirname(spool))
@@ -109,10 +110,12 @@ def test_history_has_every_compaction_once(
             json.append_line(spool, event | {"at": at + seconds})
 
     second = go_on(first, home_dir)
-    history.update_changed_sessions(home_dir, [first, second])
+    with store.opened(home_dir) as figures:
+        figures.refresh([first, second])
 
     def shown(session_id: str | None = None) -> list[str]:
-        document = lookback.document(home_dir, lambda *_: {}, session_id, compactions=True)
+        with store.opened(home_dir) as figures:
+            document = lookback.document(figures, lambda *_: {}, session_id, compactions=True)
         return [each["session_id"] for each in document["compactions"]]
 
     assert shown() == [name]

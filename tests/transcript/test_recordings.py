@@ -83,8 +83,8 @@ def _remembered(path: str, _home_dir: str) -> Any:
     ]
 
 
-def _spent(path: str, home_dir: str) -> Any:
-    total = bill.document(spending.read_spendings(home_dir, [path]))["total"]
+def _spent(path: str, _home_dir: str) -> Any:
+    total = bill.document(spending.read_spendings(None, [path]))["total"]
     return {key: total[key] for key in total if not key.endswith("_at")}
 
 

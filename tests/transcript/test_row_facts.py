@@ -203,14 +203,11 @@ def test_a_usage_tells_sizes_and_names() -> None:
     assert (found.message_id, found.model, found.timestamp) == ("m", "x", "t")
     assert (found.requested_model, found.version, found.session_id) == ("x[1m]", "2", "s")
     assert row.Spent(fields).cache_lifetime_s == 300
-    assert row.billed_tokens_of(fields) == (1, 300, 0, 20, 7)
+    assert row.costs_of(fields) == ("", 0, 1, 300, 0, 20, 7)
     assert (row.message_id(fields), row.model_of(fields)) == ("m", "x")
-    assert row.billed_tokens_of(fields | {"isApiErrorMessage": True}) is None
-    assert row.billed_tokens_of(fields | {"type": "user"}) is None
-    assert (
-        row.billed_tokens_of({"type": "assistant", "message": {"usage": {"input_tokens": 0}}})
-        is None
-    )
+    assert row.costs_of(fields | {"isApiErrorMessage": True}) is None
+    assert row.costs_of(fields | {"type": "user"}) is None
+    assert row.costs_of({"type": "assistant", "message": {"usage": {"input_tokens": 0}}}) is None
 
 
 @pytest.mark.parametrize(
@@ -420,7 +417,7 @@ def test_what_was_written_for_an_hour_is_billed_apart(
     fields = {"type": "assistant", "message": {"model": "x", "usage": figures | split}}
 
     assert row.Spent(fields).cache_lifetime_s == lifetime_s
-    assert row.billed_tokens_of(fields) == billed
+    assert (row.costs_of(fields) or ())[2:] == billed
 
 
 @pytest.mark.parametrize("field", ["input_tokens", "output_tokens"])
@@ -429,8 +426,8 @@ def test_a_reply_is_billed_whatever_it_took(field: str) -> None:
     fields = {"type": "assistant", "message": {"model": "x", "usage": {field: 1}}}
     made = {"type": "assistant", "message": {"model": "<synthetic>", "usage": {field: 1}}}
 
-    assert sum(row.billed_tokens_of(fields) or ()) == 1
-    assert row.billed_tokens_of(made) is None
+    assert sum((row.costs_of(fields) or ("", 0, 0))[1:]) == 1
+    assert row.costs_of(made) is None
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import click
 
 from brimline import output
 from brimline.fast import clock, paths
-from brimline.figures import bill, spending
+from brimline.figures import bill, reader, spending
 from brimline.settings import config
 from brimline.transcript import find
 
@@ -34,15 +34,20 @@ def cost(session_id: str | None, by: str, since: str | None, as_json: bool) -> N
       brimline cost --by model --json
     """
     begun = _parse_since(since) if since else 0.0
-    files = spending.all_transcripts()
+    files, rows = reader.all_transcripts(), config.user_model_rows(paths.data_dir())
+    notes: list[str] = []
     with output.Progress("Reading", output.total_file_bytes(files)) as bar:
-        spendings = spending.read_spendings(paths.data_dir(), files, bar.advance)
+        spendings = spending.read_spendings(
+            paths.data_dir(), files, rows, begun, bar.advance, notes
+        )
+    for note in notes:
+        output.print_note(note)
     if session_id is not None:
         name = find.only_matching_id(session_id, {each.session_id for each in spendings})
         spendings = [each for each in spendings if each.session_id == name]
         for each in spendings:
             find.checked_transcript(each.path)
-    document = bill.document(spendings, by, config.user_model_rows(paths.data_dir()), begun)
+    document = bill.document(spendings, by, rows, begun)
     output.answer(document, bill.text, as_json=as_json)
 
 

@@ -6,8 +6,7 @@ import click
 
 from brimline import output
 from brimline.fast import paths
-from brimline.figures import aftermath, cache_history, lookback, savings
-from brimline.figures.history import update_changed_sessions
+from brimline.figures import aftermath, cache_history, lookback, savings, store
 from brimline.settings import config
 
 
@@ -34,9 +33,12 @@ def history(session_id: str | None, compactions: bool, cache: bool, as_json: boo
         output.answer(document, text, as_json=as_json)
         return
     home_dir, files = paths.data_dir(), lookback.transcripts_of_one_or_all(session_id)
-    with output.Progress("Reading", output.total_file_bytes(files)) as bar:
-        notes = update_changed_sessions(home_dir, files, progress=bar.advance)
-    document = lookback.document(home_dir, savings.document, session_id, compactions=compactions)
+    with (
+        store.opened(home_dir) as figures,
+        output.Progress("Reading", output.total_file_bytes(files)) as bar,
+    ):
+        notes = figures.refresh(files, progress=bar.advance)
+        document = lookback.document(figures, savings.document, session_id, compactions=compactions)
     document["notes"] = [*notes, *document["notes"]]
     aftermath.fill_in_costs_and_losses(document, config.user_model_rows(home_dir))
     output.answer(document, aftermath.text, as_json=as_json)

@@ -1,7 +1,6 @@
-"""Figures of every session in one SQLite file, so that a page does not read the transcripts again.
+"""The rows of every session's page among the figures, so that no page reads the transcripts again.
 
-A row is made anew when the transcript or the spool of its session has changed. Nothing is only
-here: the file may be deleted at any time and is made again.
+A row is made anew when the transcript or the spool of its session has changed.
 """
 
 from __future__ import annotations
@@ -9,37 +8,26 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import sqlite3
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import output
 from brimline.dashboard import story
 from brimline.errors import BrimlineError, SessionError
-from brimline.fast import io, paths
-from brimline.figures import history
+from brimline.fast import paths
+from brimline.figures import spool, store
 from brimline.gauge.reading import file_size, file_time
-from brimline.recall import database
 from brimline.state import forgotten
 from brimline.transcript import find
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    import sqlite3
+    from collections.abc import Mapping
 
-_FORMAT = 11
 _TITLE_CHARACTERS = 80
 _MOST_WORDS = 8
 _CURVE_STEPS = 40
-# What is chosen and sorted by is taken from the document.
-_COLUMNS = ("id", "project", "model", "last_at", "peak", "compactions", "saved_tokens", "tokens")
 _SEARCHED = ("title", "id", "project", "model")
-_TAKEN = [f"{name} AS (json_extract(document, '$.{name}')) STORED" for name in _COLUMNS]
-_TABLE = [
-    "DROP TABLE IF EXISTS sessions",
-    f"CREATE TABLE sessions (path BLOB PRIMARY KEY, stamp, {', '.join(_TAKEN)}, document)",
-    *[f"CREATE INDEX by_{name} ON sessions ({name}, last_at, project, model)" for name in _COLUMNS],
-    f"PRAGMA user_version = {_FORMAT}",
-]
 # What is kept of each compaction.
 _COMPACTION = "uuid at pre_tokens post_tokens rewritten_tokens summary_characters"
 SORTS = {"newest": "last_at", "fullest": "peak", "compacted": "compactions"}
@@ -71,25 +59,21 @@ class Index:
 
     def refresh(self) -> None:
         """Read the sessions that have changed, the newest first; drop those that are gone."""
-        with self._open_database() as base:
-            stale = self._drop_gone_and_return_stale(base)
+        policy_of = story.make_current_policy_lookup(self.home_dir)
+        with store.opened(self.home_dir, in_memory=False) as figures:
+            stale = self._drop_gone_and_return_stale(figures.base)
             done, self.total = 0, sum(map(_transcript_bytes_in_stamp, stale.values()))
-            same = (
-                story.make_current_policy_lookup(self.home_dir),
-                history.lines_by_session(self.home_dir),
-            )
             with output.Progress("Reading sessions", self.total) as bar:
                 for path, now in stale.items():
                     self.busy = None if self.is_current else (done, self.total)
                     with contextlib.suppress(BrimlineError, OSError):
-                        row = index_row(story.read_story_for_index(path, self.home_dir, *same))
+                        row = index_row(story.read_story_for_index(path, figures, policy_of))
                         # The name of a file need not be text.
                         told = _with_surrogates_replaced(json.dumps(row, ensure_ascii=False))
                         values = (os.fsencode(path), now, told)
-                        base.execute("REPLACE INTO sessions VALUES (?, ?, ?)", values)
+                        figures.base.execute("REPLACE INTO page VALUES (?, ?, ?)", values)
                     done += _transcript_bytes_in_stamp(now)
                     bar.advance(_transcript_bytes_in_stamp(now))
-                    base.commit()
         self.is_current, self.busy = True, None
 
     def _drop_gone_and_return_stale(self, base: sqlite3.Connection) -> dict[str, str]:
@@ -99,10 +83,10 @@ class Index:
             path for path in find.all_transcripts() if not forgotten.is_forgotten_file(forgot, path)
         ]
         stamps = {path: change_stamp_of_session(self.home_dir, path) for path in files}
-        rows = base.execute("SELECT path, stamp FROM sessions").fetchall()
+        rows = base.execute("SELECT path, stamp FROM page").fetchall()
         indexed = {os.fsdecode(path): then for path, then in rows}
         gone = [(os.fsencode(path),) for path in indexed.keys() - stamps.keys()]
-        base.executemany("DELETE FROM sessions WHERE path = ?", gone)
+        base.executemany("DELETE FROM page WHERE path = ?", gone)
         return {path: now for path, now in stamps.items() if indexed.get(path) != now}
 
     def page_of_sessions(
@@ -118,16 +102,17 @@ class Index:
         since = time.time() - wanted.days * 86_400 if wanted.days else 0.0
         values = wanted._asdict() | {"since": since, "size": size}
         values["start"] = size * (wanted.page - 1)
-        chosen = "FROM sessions WHERE :project IN ('', project) AND :model IN ('', model)"
+        chosen = "FROM page WHERE :project IN ('', project) AND :model IN ('', model)"
         chosen += " AND last_at >= :since AND (:empty OR tokens > 0)"
         text = " || ' ' || ".join(f"json_extract(document, '$.{name}')" for name in _SEARCHED)
         for at, word in enumerate(wanted.words.split()[:_MOST_WORDS]):
             chosen += f" AND instr(lower({text}), :word{at})"
             values[f"word{at}"] = word.lower()
-        copies = "(SELECT count(*) FROM sessions AS other WHERE other.id = sessions.id)"
+        copies = "(SELECT count(*) FROM page AS other WHERE other.id = page.id)"
         # Only a name of ours is put into this; what was typed comes as a value.
         order = f"ORDER BY {SORTS.get(wanted.sort, 'last_at')} DESC LIMIT :size OFFSET :start"
-        with self._open_database() as base:
+        with store.opened(self.home_dir, in_memory=False) as figures:
+            base = figures.base
             base.create_function("cost", 1, costs.get)
             (count,) = base.execute(f"SELECT count(*) {chosen}", values).fetchone()
             rows = base.execute(f"SELECT document, {copies} {chosen} {order}", values).fetchall()
@@ -135,9 +120,9 @@ class Index:
 
     def values_of_column(self, column: str) -> list[str]:
         """Return what can be filtered by: every `project` or `model` that occurs."""
-        asked = f"SELECT DISTINCT {column} FROM sessions WHERE {column} != '' ORDER BY 1"  # noqa: S608
-        with self._open_database() as base:
-            return [value for (value,) in base.execute(asked)]
+        asked = f"SELECT DISTINCT {column} FROM page WHERE {column} != '' ORDER BY 1"  # noqa: S608
+        with store.opened(self.home_dir, in_memory=False) as figures:
+            return [value for (value,) in figures.base.execute(asked)]
 
     def transcript_path_of_session(self, session_id: str, folder: str = "") -> str:
         """The file of a session, where several projects have one of this id that in `folder`.
@@ -145,9 +130,9 @@ class Index:
         Raises:
             SessionError: there is none.
         """
-        query = "SELECT path FROM sessions WHERE id = ? ORDER BY last_at DESC"
-        with self._open_database() as base:
-            paths = [os.fsdecode(path) for (path,) in base.execute(query, (session_id,))]
+        query = "SELECT path FROM page WHERE id = ? ORDER BY last_at DESC"
+        with store.opened(self.home_dir, in_memory=False) as figures:
+            paths = [os.fsdecode(path) for (path,) in figures.base.execute(query, (session_id,))]
         inside = [path for path in paths if not folder or name_of_transcript_folder(path) == folder]
         if inside and os.path.isfile(inside[0]):
             return inside[0]
@@ -157,42 +142,8 @@ class Index:
 
     def rows_of_all_sessions(self) -> list[dict[str, Any]]:
         """Return what is known of every session."""
-        with self._open_database() as base:
-            return [json.loads(one) for (one,) in base.execute("SELECT document FROM sessions")]
-
-    @contextlib.contextmanager
-    def _open_database(self) -> Iterator[sqlite3.Connection]:
-        """A connection of one's own; a file that is damaged or of another version is made anew."""
-        path = f"{self.home_dir}/{paths.DASHBOARD_INDEX}"
-        try:
-            io.make_folder_and_parents(self.home_dir)
-            io.create_exclusively(path, b"")
-            base = sqlite3.connect(path, timeout=10)
-        except (OSError, sqlite3.OperationalError) as error:
-            told = f"{path}, where the figures of sessions are kept, cannot be written"
-            raise BrimlineError(f"{told}: {getattr(error, 'strerror', error)}") from error
-        try:
-            base.execute("PRAGMA synchronous = OFF")  # what a power cut damages is made again
-            if _format_number_of_database(base) != _FORMAT:
-                base.execute("BEGIN IMMEDIATE")  # others may be about to make it, too
-                for statement in _TABLE if _format_number_of_database(base) != _FORMAT else ():
-                    base.execute(statement)
-                base.commit()
-            yield base
-            base.commit()
-        except (sqlite3.DatabaseError, json.JSONDecodeError) as error:
-            if isinstance(error, sqlite3.OperationalError) and not database.is_damage_error(error):
-                raise  # another has it, or the disk is full
-            io.remove(path)
-            self.is_current = False
-            raise BrimlineError(f"{path} was damaged and is made anew: try again") from error
-        finally:
-            base.close()
-
-
-def _format_number_of_database(base: sqlite3.Connection) -> int:
-    found: int = base.execute("PRAGMA user_version").fetchone()[0]
-    return found
+        with store.opened(self.home_dir, in_memory=False) as figures:
+            return [json.loads(one) for (one,) in figures.base.execute("SELECT document FROM page")]
 
 
 def _with_surrogates_replaced(name: str) -> str:
@@ -236,7 +187,7 @@ def change_stamp_of_session(home_dir: str, path: str) -> str:
     own = paths.session_dir(home_dir, find.session_id_of(path))
     files = (path, f"{own}/statusline.json")
     parts = [f"{file_size(file)}:{file_time(file)}" for file in files]
-    return " ".join([*parts, *map(str, history.spool_stamp(own))])
+    return " ".join([*parts, *map(str, spool.stamp_of_folder(own))])
 
 
 def _transcript_bytes_in_stamp(stamp: str) -> int:

@@ -6,7 +6,6 @@ Pure: it takes what requests used and the rows of the index, and returns what th
 from __future__ import annotations
 
 import operator
-import statistics
 import time
 from collections import Counter, defaultdict
 from dataclasses import dataclass
@@ -164,20 +163,29 @@ def costs_of_one_session_and_its_subagents(
     spendings: Sequence[Spending], session_id: str, user_models: Sequence[dict[str, Any]]
 ) -> dict[str, Any]:
     """Return what one session cost, and each of its subagents, which have windows of their own."""
-    own = [each for each in spendings if each.session_id == session_id and each.requests]
+    own = [each for each in spendings if each.session_id == session_id]
     rows = bill.bill_rows_by_group(own, ("session",), user_models)
     cost = bill.row_dollars_text(rows[0]) if rows else None
-    subagents = [_cost_row_of_subagent(each, user_models) for each in own if each.is_subagent]
+    paths = dict.fromkeys(each.path for each in own if find.is_subagent_file(each.path))
+    subagents = [
+        _cost_row_of_subagent([each for each in own if each.path == path], user_models)
+        for path in paths
+    ]
     return {"cost": cost, "subagents": sorted(subagents, key=operator.itemgetter("at"))}
 
 
-def _cost_row_of_subagent(own: Spending, user_models: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    (row,) = bill.bill_rows_by_group([own], ("session",), user_models)
+def _cost_row_of_subagent(
+    own: Sequence[Spending], user_models: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
+    (row,) = bill.bill_rows_by_group(own, ("session",), user_models)
+    models = Counter[str]()
+    for each in own:
+        models[each.model] += each.requests
     return row | {
-        "name": find.session_id_of(own.path),
-        "model": statistics.mode(request.model for request in own.requests),
-        "peak": max(request.prompt_tokens for request in own.requests),
-        "at": own.requests[0].at,
+        "name": find.session_id_of(own[0].path),
+        "model": models.most_common(1)[0][0],
+        "peak": max(each.largest_prompt_tokens for each in own),
+        "at": min(each.at for each in own),
         "price": bill.row_dollars_text(row),
     }
 
@@ -194,9 +202,9 @@ def distinct_compactions(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]
 
 def _first_day_of_bar_by_day(spendings: Sequence[Spending], span: int) -> dict[str, str]:
     """The days up to the last request, each with the first day of its bar."""
-    times = [request.at for spending in spendings for request in spending.requests]
-    last = _local_day(max(times, default=0.0))
-    first = max(_local_day(min(times, default=0.0)), last - timedelta(span - 1))
+    last = _local_day(max((each.last_at for each in spendings), default=0.0))
+    first = _local_day(min((each.at for each in spendings), default=0.0))
+    first = max(first, last - timedelta(span - 1))
     days = [first + timedelta(number) for number in range((last - first).days + 1)]
     length = 1 if span <= _MOST_BARS else _WEEK
     return {str(day): str(days[at - at % length]) for at, day in enumerate(days)}

@@ -45,7 +45,8 @@ def self_contained_page_html(found: Story, home_dir: str, *, redacted: bool) -> 
     """The page with its style and script inside, which nothing else in it may run."""
     files = resources.files("brimline.dashboard").joinpath("static")
     style, script = (files.joinpath(name).read_text("utf-8") for name in ("page.css", "page.js"))
-    own, spendings = config.user_model_rows(home_dir), spending.read_session_spendings(found.path)
+    own = config.user_model_rows(home_dir)
+    spendings = spending.read_spendings(None, spending.files_of_session(found.path), own)
     values = pages.session_page_values(found, own, spendings, redacted=redacted, single=True)
     values["texts"] = [] if redacted else _largest_items_with_texts(found)
     # Ours, and the same in every report.

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from brimline.bulk import layout
 from brimline.errors import SessionError
 from brimline.fast import clock
-from brimline.figures import history, savings, totals
+from brimline.figures import history, savings, spool, store, totals
 from brimline.figures.totals import Figures
 from brimline.gauge import reading
 from brimline.gauge.composition import Injections
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from brimline.fast.policy import Policy
+    from brimline.figures.store import Store
     from brimline.gauge.composition import Composition, Share
     from brimline.gauge.forecast import Forecast
     from brimline.gauge.reading import Reading
@@ -171,7 +172,8 @@ def read_story(path: str, home_dir: str, progress: Callable[[int], None] | None 
         SessionError: its file cannot be read.
     """
     policy_of = make_current_policy_lookup(home_dir)
-    story = read_story_for_index(path, home_dir, policy_of, progress=progress)
+    with store.opened(home_dir) as found:
+        story = read_story_for_index(path, found, policy_of, progress)
     _compute_moment_readings(story, SessionState(home_dir, story.kept_as), policy_of(story.project))
     _add_gateway_edits_to_moments(story)
     story.is_running = _is_running(path)
@@ -194,24 +196,23 @@ def make_current_policy_lookup(home_dir: str) -> Callable[[str | None], Policy]:
 
 def read_story_for_index(
     path: str,
-    home_dir: str,
+    found: Store,
     policy_of: Callable[[str | None], Policy],
-    lines: dict[str, bytes] | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Story:
     """The same without the readings of earlier requests: what an index needs.
 
     Args:
         path: of the session.
-        home_dir: the data folder.
+        found: the figures.
         policy_of: the settings that hold in a project.
-        lines: those of the history, for who has them.
         progress: called with the number of bytes of each line.
 
     Raises:
         SessionError: its file cannot be read.
     """
-    spooled = history.read_spooled_events(home_dir, find.session_id_of(path))
+    home_dir = found.home_dir
+    spooled = spool.read_spooled_events(home_dir, find.session_id_of(path))
     reader, rows = _Reader(path), 0
     try:
         reader.story.size_bytes = os.path.getsize(path)
@@ -230,10 +231,10 @@ def read_story_for_index(
     if not state.names and reader.recorded:
         state = SessionState(home_dir, reader.recorded)  # a subagent's file has its own name
     name = story.kept_as = state.session_id
-    story.figures = history.read_session(home_dir, name, [path], lines).figures
+    story.figures = history.read_session(found, name, [path]).figures
     story.saved = savings.saved_in_one_session(home_dir, name)
     story.events = [
-        _fields_of_expected_type(line) for line in history.read_spooled_events(home_dir, name)
+        _fields_of_expected_type(line) for line in spool.read_spooled_events(home_dir, name)
     ]
     story.now = reading.make_reading_of_session(
         last, reader.session, state, policy_of(story.project)

@@ -28,7 +28,7 @@ from brimline.bulk import contents, layout, listing
 from brimline.dashboard import overall, pages, story
 from brimline.dashboard.index import SORTS, Filter, Index, change_stamp_of_session
 from brimline.errors import BrimlineError
-from brimline.figures import bill, spending
+from brimline.figures import bill, reader, spending
 from brimline.gauge import composition
 from brimline.install import doctor
 from brimline.recall import hits, hot, overview, together
@@ -184,9 +184,9 @@ class Dashboard:
     def refresh(self) -> None:
         """Bring the index and what requests cost up to date."""
         self.wanted.clear()
-        self.index.refresh()
-        self.spendings = spending.read_spendings(self.home_dir, spending.all_transcripts())
         own = config.user_model_rows(self.home_dir)
+        self.spendings = spending.read_spendings(self.home_dir, reader.all_transcripts(), own)
+        self.index.refresh()
         rows = bill.bill_rows_by_group(self.spendings, ("session",), own)
         self.costs = {row["session"]: row["dollars"] for row in rows}
 

@@ -23,7 +23,6 @@ USUAL_CLIENT_DIR, USUAL_DATA_DIR = "/.claude", "/brimline"
 # Where our own files are.
 PACKAGE_DIR = __file__[: -len("/fast/paths.py")]
 # Figures of sessions for the pages, made from what is elsewhere.
-DASHBOARD_INDEX = "dashboard.sqlite3"
 
 
 def pin(data: str, client: str | None = None, home: str = "") -> None:

@@ -21,7 +21,7 @@ from brimline.figures.spending import TOKENS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from brimline.figures.spending import Request, Spending
+    from brimline.figures.spending import Spending
 
 GROUPS = ("session", "day", "project", "model")
 _MILLION = 1_000_000
@@ -55,28 +55,27 @@ def bill_rows_by_group(
     lookup = cache(partial(models.lookup_model, user_rows=user_rows))
     groups: dict[tuple[str, ...], _Group] = {}
     for spending in spendings:
-        for request in spending.requests:
-            if request.at < since:
-                continue
-            names = {name: _NAMERS[name](spending, request) for name in by}
-            key = tuple(names.values())
-            group = groups.get(key) or groups.setdefault(key, _Group(names))
-            group.add_request(request, lookup(request.model), is_subagent=spending.is_subagent)
+        if spending.at < since:
+            continue
+        names = {name: _NAMERS[name](spending) for name in by}
+        key = tuple(names.values())
+        group = groups.get(key) or groups.setdefault(key, _Group(names))
+        group.add(spending, lookup(spending.model))
     ordered = sorted(groups.values(), key=lambda group: group.last_at, reverse=True)
     return [group.row() for group in ordered]
 
 
-def dollars_of_request(request: Request, model: models.Model) -> float | None:
-    """Return what one request cost; None where nobody knows its model's prices."""
-    prices = model.prices_for_prompt(request.prompt_tokens)
+def dollars_of_spending(spending: Spending, model: models.Model) -> float | None:
+    """Return what requests cost; None where nobody knows their model's prices."""
+    prices = model.prices_for_prompt(spending.largest_prompt_tokens)
     if prices is None:
         return None
     return (
-        request.input_tokens * prices.input
-        + request.cache_write_5m_tokens * prices.write_5m
-        + request.cache_write_1h_tokens * prices.write_1h
-        + request.cache_read_tokens * prices.read
-        + request.output_tokens * prices.output
+        spending.input_tokens * prices.input
+        + spending.cache_write_5m_tokens * prices.write_5m
+        + spending.cache_write_1h_tokens * prices.write_1h
+        + spending.cache_read_tokens * prices.read
+        + spending.output_tokens * prices.output
     ) / _MILLION
 
 
@@ -92,16 +91,16 @@ class _Group:
     first_at: float = 1e12
     last_at: float = 0.0
 
-    def add_request(self, request: Request, model: models.Model, *, is_subagent: bool) -> None:
-        dollars = dollars_of_request(request, model)
-        self.requests += 1
-        self.unpriced_requests += dollars is None
+    def add(self, spending: Spending, model: models.Model) -> None:
+        dollars = dollars_of_spending(spending, model)
+        self.requests += spending.requests
+        self.unpriced_requests += spending.requests * (dollars is None)
         self.dollars += dollars or 0.0
-        self.subagent_dollars += (dollars or 0.0) * is_subagent
+        self.subagent_dollars += (dollars or 0.0) * spending.is_subagent
         self.is_assumed |= model.is_assumed
-        self.tokens = [held + new for held, new in zip(self.tokens, request.tokens, strict=True)]
-        self.first_at = min(self.first_at, request.at)
-        self.last_at = max(self.last_at, request.at)
+        self.tokens = [held + new for held, new in zip(self.tokens, spending.tokens, strict=True)]
+        self.first_at = min(self.first_at, spending.at)
+        self.last_at = max(self.last_at, spending.last_at)
 
     def row(self) -> dict[str, Any]:
         is_known = self.requests > self.unpriced_requests or not self.requests
@@ -118,11 +117,11 @@ class _Group:
         }
 
 
-_NAMERS: dict[str, Callable[[Spending, Request], str]] = {
-    "session": lambda spending, _: spending.session_id or _UNKNOWN,
-    "day": lambda _, request: time.strftime("%Y-%m-%d", time.localtime(request.at)),
-    "project": lambda spending, _: spending.project or _UNKNOWN,
-    "model": lambda _, request: request.model or _UNKNOWN,
+_NAMERS: dict[str, Callable[[Spending], str]] = {
+    "session": lambda spending: spending.session_id or _UNKNOWN,
+    "day": lambda spending: time.strftime("%Y-%m-%d", time.localtime(spending.at)),
+    "project": lambda spending: spending.project or _UNKNOWN,
+    "model": lambda spending: spending.model or _UNKNOWN,
 }
 
 

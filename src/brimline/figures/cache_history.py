@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from brimline import output
 from brimline.fast import clock
 from brimline.figures import totals
-from brimline.figures.history import read_spooled_events
+from brimline.figures.spool import read_spooled_events
 from brimline.transcript import caching, find
 from brimline.transcript.typed import measure
 

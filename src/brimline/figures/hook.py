@@ -25,12 +25,13 @@ def _save_learned_figures(turn: Turn) -> None:
     import os
 
     from brimline.fast import io, json, paths
-    from brimline.figures import history
+    from brimline.figures import history, store
     from brimline.gauge import forecast
     from brimline.state import learned
 
     document: dict[str, Any] = {"points": learned.learned_points_by_window(turn.home)}
-    segments = [sizes for _, sizes in history.segments_of_recent_sessions(turn.home)]
+    with store.opened(turn.home) as figures:
+        segments = [sizes for _, sizes in history.segments_of_recent_sessions(figures)]
     if segments:
         document["usual_growth_tokens"] = forecast.learn_usual_tokens(segments)
     data = json.dumps(document).encode()

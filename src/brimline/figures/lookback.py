@@ -18,7 +18,8 @@ from brimline.transcript import find
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from brimline.figures.history import Session
+    from brimline.figures.archive import Session
+    from brimline.figures.store import Store
     from brimline.figures.totals import Compaction, Figures
 
     KeptOut = Callable[[str, list[str]], dict[str, int]]
@@ -33,21 +34,24 @@ _SLACK_S = 5.0
 
 
 def document(
-    home_dir: str, kept_out: KeptOut, session_id: str | None = None, *, compactions: bool = False
+    found: Store, kept_out: KeptOut, session_id: str | None = None, *, compactions: bool = False
 ) -> dict[str, Any]:
-    """All sessions at a glance, or one in full, by what the history holds now.
+    """All sessions at a glance, or one in full, by what the figures are now.
 
     Args:
-        home_dir: the data folder.
+        found: the figures.
         kept_out: tells what offloading saved in some sessions.
         session_id: the one to show, by its id or how that begins.
         compactions: whether every compaction is listed.
 
     Raises:
         SessionError: there is no such session.
-        StateError: the history cannot be read.
+        StateError: the archive cannot be read.
     """
-    sessions = {session.session_id: session for session in history.sessions_in_file(home_dir)}
+    sessions, home_dir = (
+        {one.session_id: one for one in history.known_sessions(found)},
+        found.home_dir,
+    )
     figures = _figures_by_session_without_copies(home_dir, sessions)
     if session_id is None:
         made = _overview_document(figures)

@@ -64,10 +64,10 @@ def document(home_dir: str, sessions: list[str]) -> dict[str, int]:
 
 
 def _spool_rows_or_empty(home_dir: str, session_id: str) -> list[dict[str, Any]]:
-    from brimline.figures import history
+    from brimline.figures import spool
 
     try:
-        return history.read_spooled_events(home_dir, session_id)
+        return spool.read_spooled_events(home_dir, session_id)
     except OSError:  # it cannot be read, which a note says
         return []
 

@@ -34,7 +34,7 @@ _BLOBS_S = 2.0
 MOST_NAMED = 20
 _KINDS = {stat.S_IFLNK: "a link", stat.S_IFIFO: "a pipe", stat.S_IFDIR: "a folder"}
 # What is empty where nothing is kept of anybody.
-_MAY_BE_EMPTY = r"(history|spending)\.jsonl|store/last_key|.*\.sqlite3"
+_MAY_BE_EMPTY = r"history\.jsonl|store/last_key|.*\.sqlite3"
 
 
 def check_files(home_dir: str, _project_dir: str) -> Iterator[Said]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from brimline import output
 from brimline.fast import policy
-from brimline.figures import history, lookback, savings
+from brimline.figures import history, lookback, savings, store
 from brimline.gauge import composition_text, reading, window, wording
 from brimline.gauge.context import ContextReader
 from brimline.state.session import SessionState
@@ -114,7 +114,8 @@ def _savings_compaction_pairs(
     saved = savings.document(home_dir, [session])
     has_saved = saved["references"] or saved["gateway_tokens"]
     pairs = [("kept out", lookback.kept_out_text(saved))] if has_saved else []
-    compactions_made = history.read_session(home_dir, session, [path]).figures.compactions
+    with store.opened(home_dir) as figures:
+        compactions_made = history.read_session(figures, session, [path]).figures.compactions
     return pairs + [
         ("compacted", _last_compaction_text(last, now)) for last in compactions_made[-1:]
     ]

@@ -101,16 +101,15 @@ def _answer_status(turn: Turn, _arguments: str, watch: Watch) -> str:
 
 
 def _answer_all_history(turn: Turn, arguments: str, _watch: Watch) -> str:
-    from brimline.figures import aftermath, history, lookback, savings
+    from brimline.figures import aftermath, lookback, savings, store
     from brimline.settings import config
 
     if arguments not in ("", "--compactions"):
         return "Usage: /brim:history [--compactions]"
     until = time.monotonic() + TIMEOUT_S
-    notes = history.update_changed_sessions(
-        turn.home, lookback.transcripts_of_one_or_all(None), until=until
-    )
-    document = lookback.document(turn.home, savings.document, compactions=bool(arguments))
+    with store.opened(turn.home) as figures:
+        notes = figures.refresh(lookback.transcripts_of_one_or_all(None), until=until)
+        document = lookback.document(figures, savings.document, compactions=bool(arguments))
     aftermath.fill_in_costs_and_losses(document, config.user_model_rows(turn.home), until)
     notes = [f"note: {note}" for note in [*notes, *document["notes"]]]
     return "\n".join([aftermath.text(document), *notes])

@@ -260,9 +260,14 @@ def _has_first_session_id(path: str, first_session: str) -> bool:
     return False
 
 
+def is_subagent_file(path: str) -> bool:
+    """Tell whether a transcript is a subagent's, by its name."""
+    return os.path.basename(path).startswith("agent-")
+
+
 def _drop_subagent_files(found: list[str]) -> list[str]:
     """Files only, and no subagents': older clients keep theirs beside the others."""
-    own = [path for path in found if not os.path.basename(path).startswith("agent-")]
+    own = [path for path in found if not is_subagent_file(path)]
     return [path for path in own if os.path.isfile(path)]
 
 

@@ -8,6 +8,7 @@ is on it, not before: most of a session never has to be.
 from __future__ import annotations
 
 import os
+import re
 import stat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,6 +26,7 @@ LONGEST_PARSED_BYTES = 8 << 20
 PART_BYTES = 1 << 20
 # What is only read, and not held to be written again, may be longer.
 _LONGEST_ROW_BYTES = 32 << 20
+_BLOCK_BYTES = 1 << 20
 
 BLANK, TORN, INVALID, TOO_LONG = "blank", "torn", "invalid", "too long"
 BROKEN = (TORN, INVALID, TOO_LONG)
@@ -115,10 +117,48 @@ def rows_with_offsets(
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """The same, each with the place where its line begins."""
     with open_transcript_file(path) as file:
-        for line in lines_of_stream(file, length, progress, _LONGEST_ROW_BYTES):
-            if line.part is None and (not marks or any(mark in line.raw for mark in marks)):
-                found = json.parse_all_on_line(line.raw)
-                yield from ((line.offset, value) for value in found if isinstance(value, dict))
+        yield from rows_of_stream(file, marks, progress, length)
+
+
+def rows_of_stream(
+    stream: BinaryIO,
+    marks: tuple[bytes, ...] = (),
+    progress: Progress = None,
+    length: int | None = None,
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The same, from where a stream is."""
+    search = re.compile(b"|".join(map(re.escape, marks)) or b"{").search
+    for start, block in _blocks_of_lines(stream, length, progress):
+        end = 0
+        while found := search(block, end):
+            begin = block.rfind(b"\n", end, found.start()) + 1 or end
+            end = block.find(b"\n", found.end()) + 1 or len(block)
+            if end - begin <= _LONGEST_ROW_BYTES:
+                for value in json.parse_all_on_line(block[begin:end]):
+                    if isinstance(value, dict):
+                        yield start + begin, value
+
+
+def _blocks_of_lines(
+    stream: BinaryIO, length: int | None, progress: Progress
+) -> Iterator[tuple[int, bytes]]:
+    """Stretches of whole lines, each with where it begins; of a line that is too long the end."""
+    left = length if length is not None else 1 << 62
+    start, rest = stream.tell(), b""
+    while block := stream.read(min(left, _BLOCK_BYTES)):
+        left -= len(block)
+        if progress:
+            progress(len(block))
+        end = block.rfind(b"\n") + 1
+        if end:
+            yield start, rest + block[:end]
+            start, rest = start + len(rest) + end, block[end:]
+        elif len(rest) > _LONGEST_ROW_BYTES:
+            start += len(block)  # kept as long as it is, so that nobody takes it for a row
+        else:
+            rest += block
+    if rest:
+        yield start, rest
 
 
 def lines_of_file(path: str, progress: Progress = None) -> Iterator[Line]:

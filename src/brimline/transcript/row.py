@@ -21,6 +21,11 @@ COPY_FIELD = "toolUseResult"
 PARENT_FIELD = "parentUuid"
 # How a row begins on its line, and what one of a subagent has in it: most are not even parsed.
 BEGINNING = rb'\{"(?:parentUuid|type)":'
+# How the client begins what somebody typed; most rows of users are results of tools.
+PROMPT_MARKS = tuple(
+    b'"role":"user","content":' + how for how in (b'"', b'[{"type":"text"', b'[{"type":"image"')
+)
+TITLE_MARK = b'-title"'
 SIDECHAIN_MARK = b'"isSidechain":true'
 
 _REFERENCES = (
@@ -321,19 +326,29 @@ def _is_origin_the_user(origin: Any) -> bool:
     return origin.get("kind") == "human" or bool(origin.get("asUser"))
 
 
-def billed_tokens_of(row: dict[str, Any]) -> tuple[int, ...] | None:
+def costs_of(row: dict[str, Any]) -> tuple[str, int, int, int, int, int, int] | None:
     """What a reply of any thread was billed for; None for rows that the service did not answer.
 
-    Input, cache writes for 5 minutes and for 1 hour, cache reads, output.
+    What makes it dearer, web searches; tokens of input, cache writes (5 min, 1 h), reads, output.
     """
     if row.get("type") != "assistant" or is_synthetic(row) or row.get("isApiErrorMessage"):
         return None
-    spent = Spent(row)
+    spent, usage = Spent(row), as_object(message_of(row).get("usage"))
     an_hour = spent.written_for_an_hour_tokens
     written = (spent.cache_written_tokens - an_hour, an_hour)
     tokens = (spent.input_tokens, *written, spent.cache_read_tokens, spent.output_tokens)
-    # A reply that a compaction wrote again was not paid for again.
-    return tokens if any(tokens) else None
+    if not any(tokens):
+        return None  # a reply that a compaction wrote again was not paid for again
+    dearer = {"fast": usage.get("speed") == "fast", "us": usage.get("inference_geo") == "us"}
+    searches = as_object(usage.get("server_tool_use")).get("web_search_requests")
+    return " ".join(filter(dearer.get, dearer)), count_or_none(searches) or 0, *tokens
+
+
+def reply_in_progress(row: dict[str, Any]) -> dict[str, Any]:
+    """A subagent's reply as some clients keep it, in a row on how far a tool has come."""
+    if row.get("type") != PROGRESS:
+        return {}
+    return as_object(as_object(row.get("data")).get("message"))
 
 
 def forked_from_session(row: Any) -> str | None:

@@ -135,6 +135,22 @@ class Session:
         """The calls whose results the client itself leaves out of its requests."""
         return {call.id for call in self.calls.values() if call.cut_by_client}
 
+    def go_on_from(
+        self, requests: list[Request], compactions: list[Recorded], attached: Counter[str] | None
+    ) -> None:
+        """Take the rows behind those that told all this, by `measure_row` alone."""
+        self.requests, self.compactions, self._attached = requests, compactions, attached
+        before = [each for each in requests if each.segment < len(compactions)]
+        self._since = len(before)
+        self._is_open = len(before) < len(requests)
+        is_bare = bool(compactions) and compactions[-1].summary_characters is None
+        self._waits_for_summary = is_bare and not self._is_open
+
+    @property
+    def attached(self) -> Counter[str] | None:
+        """The kinds of what was attached since the last request."""
+        return self._attached
+
     @property
     def occupancies_since_compaction(self) -> list[int]:
         """Occupancy at each request since the last compaction, oldest first."""

@@ -1,0 +1,209 @@
+"""One transcript in figures, read in one pass and later on from where that ended."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from brimline.fast import clock, io, paths
+from brimline.transcript import find, read, row
+from brimline.transcript.compactions import Recorded
+from brimline.transcript.typed import Request, Session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import BinaryIO
+
+    from brimline.transcript.read import Progress
+
+# What stands before the place from which a transcript is read on shows that it is the same one.
+_SEEN_BYTES = 256
+_MARKS = (*read.MEASURED, b'"attachment"', row.TITLE_MARK, *row.PROMPT_MARKS)
+_PROMPT_CHARACTERS = 200
+
+
+class Billed(NamedTuple):
+    """What the service asked for one request, of the main thread or of a subagent."""
+
+    key: str
+    at: float
+    model: str
+    kind: str
+    """What makes it dearer: `fast`, `us`, both, or nothing."""
+    searches: int
+    input_tokens: int
+    cache_write_5m_tokens: int
+    cache_write_1h_tokens: int
+    cache_read_tokens: int
+    output_tokens: int
+    is_subagent: bool
+
+
+@dataclass
+class Transcript:
+    """What one file tells, and how far it was read."""
+
+    path: str
+    stamp: str = ""
+    session_id: str = ""
+    """The one that it is part of: a subagent's is that which started it."""
+    project: str = ""
+    title: str = ""
+    is_fork: bool = False
+    number: int | None = None
+    """In the file of figures."""
+    read_to: int = 0
+    seen: str = ""
+    first_prompt: str = ""
+    prompts: list[float] = field(default_factory=list)
+    """When the user sent something."""
+    measured: Session = field(default_factory=Session)
+    billed: dict[str, Billed] = field(default_factory=dict)
+    """Requests by key: those that are new, or tell more than before."""
+
+    @property
+    def last_at(self) -> float:
+        """When the user or the model was heard of last."""
+        return max(*self.prompts[-1:], *[one.at for one in self.measured.requests[-1:]], 0.0, 0.0)
+
+    @property
+    def is_subagent(self) -> bool:
+        """Whether a subagent wrote it."""
+        return find.is_subagent_file(self.path)
+
+    def read_row(self, value: dict[str, Any], offset: int) -> None:
+        """Take the next row."""
+        session = self.measured
+        self.project = self.project or row.cwd_of(value) or ""
+        self.is_fork = self.is_fork or row.forked_from_session(value) is not None
+        session.measure_row(value, is_boundary=row.is_compaction_row(value))
+        self.title = row.title_of(value) or self.title
+        reply = row.reply_in_progress(value) or value
+        if (costs := row.costs_of(reply)) is not None:
+            key = row.message_id(reply) or f"{self.path}:{offset}"
+            at = clock.parse_utc(row.timestamp_text_of(reply)) or 0.0
+            begun = self.billed[key].at if key in self.billed else at
+            is_subagent = self.is_subagent or row.is_sidechain(value) or reply is not value
+            self.billed[key] = Billed(key, begun, row.model_of(reply), *costs, is_subagent)
+        elif text := row.text_sent_by_user(value):
+            self._note_prompt(value, text)
+
+    def _note_prompt(self, value: dict[str, Any], text: str) -> None:
+        at = clock.parse_utc(row.timestamp_text_of(value))
+        if at is not None and not row.is_sidechain(value):
+            self.prompts.append(at)
+            if not text.startswith(("/", "<")):
+                self.first_prompt = self.first_prompt or text[:_PROMPT_CHARACTERS]
+
+    def document(self) -> str:
+        """What is kept of it beside the columns and what was billed."""
+        session = self.measured
+        requests = [
+            [one.id, one.at, one.model, one.segment, one.is_final, _counts(one.spent), one.attached]
+            for one in session.requests
+        ]
+        fields = (self.read_to, self.seen, self.first_prompt, self.prompts)
+        return json.dumps((*fields, requests, session.compactions, session.attached))
+
+    def fill_in(self, document: str) -> None:
+        """Take what was kept of it."""
+        fields = json.loads(document)
+        self.read_to, self.seen, self.first_prompt, self.prompts = fields[:4]
+        requests = [
+            Request(number, name, at, model, segment, final, _spent(spent), attached)
+            for number, (name, at, model, segment, final, spent, attached) in enumerate(
+                fields[4], 1
+            )
+        ]
+        compactions = [Recorded(*each) for each in fields[5]]
+        attached = None if fields[6] is None else Counter(fields[6])
+        self.measured.go_on_from(requests, compactions, attached)
+
+    def read_on(self, since: Callable[[str], float], progress: Progress) -> None:
+        """Read what came since.
+
+        Args:
+            since: until when each session was forgotten.
+            progress: called with numbers of bytes that were read.
+
+        Raises:
+            OSError: the file cannot be read.
+        """
+        with read.open_transcript_file(self.path) as file:
+            start = self.read_to
+            self.read_to = _end_of_last_row(self.path, os.fstat(file.fileno()).st_size)
+            file.seek(start)
+            length = max(0, self.read_to - start)
+            for offset, value in read.rows_of_stream(file, _MARKS, progress, length):
+                self.session_id = self.session_id or _session_of_transcript(self.path, value)
+                forgotten_at = since(self.session_id)
+                at = clock.parse_utc(row.timestamp_text_of(value)) if forgotten_at else None
+                if not forgotten_at or (at or 0.0) >= forgotten_at:
+                    self.read_row(value, offset)
+            self.seen = _bytes_before(file, self.read_to)
+        self.session_id = self.session_id or find.session_id_of(self.path)
+
+    def goes_on(self) -> bool:
+        """Tell whether its file goes on from where it was read to; one in its place does not.
+
+        Raises:
+            OSError: the file cannot be read.
+        """
+        with read.open_transcript_file(self.path) as file:
+            inode = os.fstat(file.fileno()).st_ino
+            is_same = self.stamp.rpartition(" ")[2] == str(inode)
+            return is_same and _bytes_before(file, self.read_to) == self.seen
+
+
+def _counts(spent: row.Spent) -> list[int]:
+    return [getattr(spent, name) for name in spent.__slots__]
+
+
+def _spent(counts: list[int]) -> row.Spent:
+    spent = row.Spent({})
+    for name, count in zip(spent.__slots__, counts, strict=True):
+        setattr(spent, name, count)
+    return spent
+
+
+def stamp_of_file(path: str) -> str:
+    """What tells whether a transcript has changed: its size, time and place on the disk.
+
+    Raises:
+        OSError: there is no such file.
+    """
+    found = os.stat(path)
+    return f"{found.st_size} {found.st_mtime_ns} {found.st_ino}"
+
+
+def _bytes_before(file: BinaryIO, offset: int) -> str:
+    file.seek(max(0, offset - _SEEN_BYTES))
+    return file.read(min(offset, _SEEN_BYTES)).hex()
+
+
+def _end_of_last_row(path: str, size: int) -> int:
+    """Where the last row ends that is whole: its line may be one that is being written."""
+    for offset, line in io.lines_backward_with_offsets(path):
+        if offset + len(line) >= size and not line.endswith(b"\n"):
+            return offset if read.Line(1, offset, line).problem else size
+        break
+    return size
+
+
+def _session_of_transcript(path: str, first: dict[str, Any]) -> str:
+    """The session that a transcript is part of; older clients keep subagents beside it."""
+    folder = os.path.dirname(path)
+    if os.path.basename(folder) == "subagents":
+        return os.path.basename(os.path.dirname(folder))
+    is_own = not find.is_subagent_file(path)
+    return find.session_id_of(path) if is_own else row.session_id_in(first) or ""
+
+
+def all_transcripts() -> list[str]:
+    """Every session of the client, and every subagent's."""
+    projects = f"{glob.escape(paths.client_config_dir())}/projects"
+    return sorted(find.files_beginning_with()) + glob.glob(f"{projects}/*/*/subagents/*.jsonl")
