@@ -36,7 +36,7 @@ def test_the_newest_generation_of_this_format_is_used(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("which", ["file", "folder"])
 def test_a_link_is_not_followed(tmp_path: Path, which: str) -> None:
-    """What it leads to may be somebody else's; who can do without a file does."""
+    """What it leads to may be somebody else's."""
     folder = tmp_path / "search"
     (tmp_path / "elsewhere").mkdir()
     if which == "folder":
@@ -46,8 +46,7 @@ def test_a_link_is_not_followed(tmp_path: Path, which: str) -> None:
         (folder / "1-1.sqlite3").symlink_to(tmp_path / "elsewhere" / "a")
 
     with pytest.raises(StoreError, match=r"the search index cannot be used: .* is a link, and"):
-        database.run_on_database(str(folder), lambda _: 1, in_memory=False)
-    assert database.run_on_database(str(folder), lambda _: 1) == 1
+        database.run_on_database(str(folder), lambda _: 1)
     assert os.listdir(tmp_path / "elsewhere") == []
 
 
@@ -77,38 +76,30 @@ def test_a_damaged_file_is_begun_anew_and_told_where_nothing_brings_it_back(
 
 
 @pytest.mark.parametrize(
-    ("code", "attempts", "outcome"),
+    ("code", "attempts"),
     [
-        (sqlite3.SQLITE_BUSY, 4, "memory"),
-        (sqlite3.SQLITE_LOCKED, 4, "memory"),
-        (sqlite3.SQLITE_FULL, 2, "memory"),
-        (sqlite3.SQLITE_READONLY | 8 << 8, 2, "memory"),
-        (sqlite3.SQLITE_ERROR, 1, "the search index cannot be used: failed"),
+        (sqlite3.SQLITE_BUSY, database._ATTEMPTS),
+        (sqlite3.SQLITE_LOCKED, database._ATTEMPTS),
+        (sqlite3.SQLITE_FULL, 1),
+        (sqlite3.SQLITE_READONLY | 8 << 8, 1),
+        (sqlite3.SQLITE_ERROR, 1),
     ],
 )
-def test_work_that_fails_is_tried_again_or_done_in_memory(
-    tmp_path: Path, code: int, attempts: int, outcome: str
+def test_work_is_tried_again_where_another_has_the_file(
+    tmp_path: Path, code: int, attempts: int
 ) -> None:
-    """Three times where another has the file, at once where it cannot be written."""
-    tried: list[str] = []
+    """Whatever else is wrong is told at once."""
+    tried: list[int] = []
 
-    def work(base: sqlite3.Connection) -> str:
-        (file,) = [row[2] for row in base.execute("PRAGMA database_list")]
-        tried.append(file)
-        if not file:
-            return "memory"
+    def work(_: sqlite3.Connection) -> None:
+        tried.append(code)
         error = sqlite3.OperationalError("failed")
         error.sqlite_errorcode = code
         raise error
 
-    if outcome == "memory":
-        assert database.run_on_database(str(tmp_path), work) == "memory"
-    else:
-        with pytest.raises(StoreError, match=outcome):
-            database.run_on_database(str(tmp_path), work)
-    assert len(tried) == attempts
     with pytest.raises(StoreError, match="the search index cannot be used: failed"):
-        database.run_on_database(str(tmp_path), work, in_memory=False)
+        database.run_on_database(str(tmp_path), work)
+    assert len(tried) == attempts
 
 
 def test_a_file_can_be_read_while_another_writes_and_keeps_nothing_that_is_deleted(

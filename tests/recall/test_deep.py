@@ -636,9 +636,9 @@ def test_of_a_topic_a_megabyte_is_read(home_dir: str, project_dir: str) -> None:
     assert deep.index_sources(home_dir, project_dir).added == 12
     path = str(folder / "a.md")
     (source,) = [one for one in deep.find_sources(home_dir, project_dir) if one.path == path]
-    assert deep._topic_entry(source, project_dir).text.endswith(" yz")
+    assert source.records("", 0.0)[0][0].text.endswith(" yz")
     assert source.stamp == f"{(1 << 20) + 1}:{os.stat(path).st_mtime_ns}"
-    assert deep._source_size_bytes(source) == (1 << 20) + 1
+    assert source.size_bytes == (1 << 20) + 1
 
 
 def test_a_file_that_was_rewritten_is_read_from_its_beginning(

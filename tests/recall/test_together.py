@@ -18,7 +18,8 @@ from tests.recall.homes import SESSIONS
 from tests.recall.servers import Node
 
 from brimline.mcp import tools
-from brimline.recall import together
+from brimline.recall import points, together
+from brimline.recall.record import Record
 from brimline.transcript.project import project_of_folder
 
 if TYPE_CHECKING:
@@ -74,6 +75,25 @@ def test_two_homes_find_each_others_memories_after_one_sync(
     kept = json.dumps(everything(node, collection))
     assert "ghp_" not in kept
     assert str(team.enter("anna")) not in kept
+
+
+def test_a_server_that_0_2_0_made_serves_what_it_has_and_what_comes(
+    team: Homes, node: Node, collection: str
+) -> None:
+    """Its points have vectors that nobody asks for any more; new ones have none."""
+    body: dict[str, Any] = {"vectors": {"meaning-8cf1d5a0": {"size": 4, "distance": "Cosine"}}}
+    node.ask(f"/collections/{collection}", points.points_schema() | body, "PUT")
+    own = Record("0f5e8f9e-2f6d-5c3b-8a11-6d2f4f1c9a10", "The walrus is old.", "s", 5.0, "user")
+    (old,) = points.to_points([points.Item(own, "", "")], {"author": "cleo", "home": "f" * 32})
+    old["vector"]["meaning-8cf1d5a0"] = [0.1, 0.2, 0.3, 0.4]
+    old["payload"]["project"] = "importer"
+    node.ask(f"/collections/{collection}/points?wait=true", {"points": [old]}, "PUT")
+
+    assert team.sync() == {"sent": 4, "deleted": 0, "waiting": 0, "unknown": 0}
+
+    team.enter("ben")
+    assert [hit["author"] for hit in team.find("walrus")] == ["cleo"]
+    assert team.find("importer retries")[0]["author"] == "anna"
 
 
 def test_what_one_forgets_is_gone_for_both(team: Homes, node: Node, collection: str) -> None:

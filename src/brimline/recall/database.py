@@ -1,9 +1,9 @@
 """One SQLite file of records and their words, for any number of processes.
 
 It is a copy of its sources and can be made anew at any time, so what is damaged is replaced, not
-mended; where no file can be written, the same happens in memory. The file is named by format and
-generation (`1-4.sqlite3`): versions with other formats have files of their own, and nobody opens
-the remains of a generation that was replaced. WAL lets many processes read while one writes.
+mended. The file is named by format and generation (`1-4.sqlite3`): versions with other formats have
+files of their own, and nobody opens the remains of a generation that was replaced. WAL lets many
+processes read while one writes.
 `documents` are stored outputs, `entries` are for memory: texts that follow each other in a group,
 each with the `hidden` words that it is found by beside its own; `shared` is what a team's server
 has of them.
@@ -34,10 +34,6 @@ _ATTEMPTS = 3
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _SIGNS_OF_DAMAGE = ("Could not decode to UTF-8", "no such column", "no such table", "malformed")
 _WORTH_ANOTHER_TRY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-_UNWRITABLE = (
-    *(sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL),
-    *(sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_NOLFS),
-)
 _SCHEMA = (
     """CREATE TABLE IF NOT EXISTS documents (
         id INTEGER PRIMARY KEY, source TEXT NOT NULL, ref TEXT NOT NULL, project TEXT NOT NULL,
@@ -105,7 +101,6 @@ def run_on_database(
     folder: str,
     work: Callable[[sqlite3.Connection], Answer],
     *,
-    in_memory: bool = True,
     derived: bool = True,
 ) -> Answer:
     """Let some work have the database, made where it is missing and anew where it is damaged.
@@ -115,12 +110,11 @@ def run_on_database(
     Args:
         folder: where the file lies.
         work: what to do.
-        in_memory: whether it makes sense without a file, where none can be written.
         derived: whether what was in a damaged file can be had again.
 
     Raises:
-        StoreError: there is no full-text search here, or no file where one is needed, or it was
-            damaged and is begun anew.
+        StoreError: there is no full-text search here, or the file cannot be used, or it was damaged
+            and is begun anew.
     """
     problem: Exception | None = None
     for _ in range(_ATTEMPTS):
@@ -138,16 +132,12 @@ def run_on_database(
                     told = "was damaged and is begun anew: add all of it again"
                     raise StoreError(f"the search index in {folder} {told}") from error
             elif code not in _WORTH_ANOTHER_TRY:
-                in_memory = in_memory and code in _UNWRITABLE
                 break
         except OSError as error:
             problem = error
             break
-    if not in_memory:
-        why = f"{folder}: {reason(problem)}" if isinstance(problem, PermissionError) else problem
-        raise StoreError(f"the search index cannot be used: {why}") from problem
-    with contextlib.closing(_connect(":memory:")) as connection:
-        return work(connection)
+    why = f"{folder}: {reason(problem)}" if isinstance(problem, PermissionError) else problem
+    raise StoreError(f"the search index cannot be used: {why}") from problem
 
 
 @contextlib.contextmanager

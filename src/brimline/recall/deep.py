@@ -13,7 +13,7 @@ import glob
 import os
 import re
 import time
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.carry import checkpoint, ledger, links, notes
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
 USER, REPLY, SUMMARY = "user", "reply", "summary"
-SESSION, CHECKPOINT, NOTE, TOPIC = "session", "checkpoint", "note", "topic"
+CHECKPOINT, NOTE, TOPIC = "checkpoint", "note", "topic"
 SOURCES = (USER, REPLY, STEP, SUMMARY, CHECKPOINT, NOTE, TOPIC)
 # A text is split where a paragraph ends; a longer one than all of these is cut.
 _PIECE_CHARACTERS = 1_500
@@ -59,12 +59,21 @@ class Taken(NamedTuple):
 
 
 class Source(NamedTuple):
-    """A file that entries come from, and how it looked."""
+    """A file that records come from: how it looks, and how it is read."""
 
     path: str
     stamp: str
-    kind: str
     changed: float
+    read: Callable[[Source, str, float], tuple[list[Record], str]]
+
+    @property
+    def size_bytes(self) -> int:
+        """How large it is."""
+        return int(self.stamp.partition(":")[0])
+
+    def records(self, known: str, until: float) -> tuple[list[Record], str]:
+        """What is in it since it had a stamp, as far as there is time, and its stamp now."""
+        return self.read(self, known, until)
 
 
 def index_sources(
@@ -90,7 +99,7 @@ def index_sources(
     by_path = {source.path: source for source in find_sources(home_dir, project_dir)}
     if not by_path and not os.path.isdir(stored.search_folder(home_dir)):
         return Taken(0, 0)
-    intake = _Intake(home_dir, project_dir, exclude)
+    intake = _Intake(home_dir, exclude)
     intake.forget_reading_if_exclusions_changed()
     stamps = intake.memory.run_on_database(_read_stamps_of_indexed_sources)
     gone = [path for path in stamps if path not in by_path and path.endswith(".md")]
@@ -115,7 +124,7 @@ def _index_and_count_entries(
         if number and time.monotonic() > until:
             return Taken(added, len(fresh) - number)
         added += intake.index_source(source, stamps.get(source.path, ""), until)
-        progress(_source_size_bytes(source))
+        progress(source.size_bytes)
     return Taken(added, 0)
 
 
@@ -125,8 +134,8 @@ def reindex_topic(home_dir: str, project_dir: str, path: str, exclude: Sequence[
     Raises:
         StoreError: the search cannot be used.
     """
-    intake = _Intake(home_dir, project_dir, exclude)
-    for source in _yield_source_if_there(path, TOPIC):
+    intake = _Intake(home_dir, exclude)
+    for source in _yield_source_if_there(path, partial(_read_topic, project_dir)):
         intake.index_source(source, "", float("inf"))
     if not os.path.lexists(path):
         intake.drop_gone_and_excluded([path])
@@ -135,33 +144,33 @@ def reindex_topic(home_dir: str, project_dir: str, path: str, exclude: Sequence[
 def find_sources(home_dir: str, project_dir: str) -> Iterator[Source]:
     """Every file that entries come from."""
     for path in hits.unforgotten_session_files(home_dir):
-        yield from _yield_source_if_there(path, SESSION)
+        yield from _yield_source_if_there(path, _read_session)
+    read_checkpoint, read_notes, read_topic = (
+        partial(_read_checkpoint, home_dir),
+        partial(_read_notes, home_dir),
+        partial(_read_topic, project_dir),
+    )
     for name in io.list_names(paths.carry_dir(home_dir)):
         if name not in (links.CLIENTS, links.PROJECTS):
             folder = paths.carry_session_dir(home_dir, name)
-            yield from _yield_source_if_there(f"{folder}/{checkpoint.MARKDOWN}", CHECKPOINT)
-            yield from _yield_source_if_there(f"{folder}/{notes.FILE_NAME}", NOTE)
-            yield from _yield_source_if_there(f"{folder}/{ledger.LEDGER_FILE}", NOTE)
+            yield from _yield_source_if_there(f"{folder}/{checkpoint.MARKDOWN}", read_checkpoint)
+            yield from _yield_source_if_there(f"{folder}/{notes.FILE_NAME}", read_notes)
+            yield from _yield_source_if_there(f"{folder}/{ledger.LEDGER_FILE}", read_notes)
     folders = glob.glob(f"{glob.escape(paths.client_config_dir())}/projects/*/memory")
     for folder in dict.fromkeys([hot.memory_folder(project_dir), *folders]):
         for name in hot.topic_file_names(folder):
-            yield from _yield_source_if_there(f"{folder}/{name}", TOPIC)
+            yield from _yield_source_if_there(f"{folder}/{name}", read_topic)
 
 
 def bytes_of_unread_sources(home_dir: str, project_dir: str) -> int:
     """The size of all sources that have changed since they were read."""
     known = hits.open_or_make_memory(home_dir).run_on_database(_read_stamps_of_indexed_sources)
-    return sum(
-        map(_source_size_bytes, _changed_sources(find_sources(home_dir, project_dir), known))
-    )
+    changed = _changed_sources(find_sources(home_dir, project_dir), known)
+    return sum(source.size_bytes for source in changed)
 
 
 def _changed_sources(files: Iterable[Source], stamps: dict[str, str]) -> list[Source]:
     return [source for source in files if stamps.get(source.path, "").split("@")[0] != source.stamp]
-
-
-def _source_size_bytes(source: Source) -> int:
-    return int(source.stamp.partition(":")[0])
 
 
 def entries_of_what_was_said(
@@ -304,12 +313,12 @@ def is_excluded_project(project: str, folders: Sequence[str]) -> bool:
     )
 
 
-def _yield_source_if_there(path: str, kind: str) -> Iterator[Source]:
+def _yield_source_if_there(path: str, read: Any) -> Iterator[Source]:
     try:
         told = os.stat(path)
     except OSError:
         return
-    yield Source(path, f"{told.st_size}:{told.st_mtime_ns}", kind, told.st_mtime)
+    yield Source(path, f"{told.st_size}:{told.st_mtime_ns}", told.st_mtime, read)
 
 
 def _read_stamps_of_indexed_sources(connection: sqlite3.Connection) -> dict[str, str]:
@@ -321,9 +330,8 @@ def _read_stamps_of_indexed_sources(connection: sqlite3.Connection) -> dict[str,
 class _Intake:
     """Takes sources in, one after the other."""
 
-    def __init__(self, home_dir: str, project_dir: str, exclude: Sequence[str]) -> None:
+    def __init__(self, home_dir: str, exclude: Sequence[str]) -> None:
         self.memory = hits.open_or_make_memory(home_dir)
-        self._home, self._project = home_dir, project_dir
         self._refused = Refused(home_dir, exclude)
 
     def forget_reading_if_exclusions_changed(self) -> None:
@@ -354,16 +362,8 @@ class _Intake:
 
     def index_source(self, source: Source, known: str, until: float) -> int:
         """Take in what is new in one source; how many entries that is."""
-        stamp = source.stamp
         try:
-            if source.kind == SESSION:
-                begun = int(known.partition("@")[2] or 0)
-                made, offset, is_whole = _new_session_entries(source.path, begun, until)
-                stamp = f"{stamp if is_whole else 'cut'}@{offset}"
-            elif source.kind == TOPIC:
-                made = [_topic_entry(source, self._project)]
-            else:
-                made = list(_note_or_checkpoint_entries(self._home, source))
+            made, stamp = source.records(known, until)
         except (OSError, ValueError):
             return 0  # it is as if it were not there, until it can be read
         fitting = [
@@ -371,8 +371,7 @@ class _Intake:
         ]
 
         def drop_outdated_and_note_stamp(connection: sqlite3.Connection) -> None:
-            if source.kind in (TOPIC, CHECKPOINT):
-                _drop_entries_not_in_file(connection, source.path, {entry.ref for entry in fitting})
+            _drop_entries_not_in_file(connection, source.path, {entry.ref for entry in fitting})
             values = (f"file:{source.path}", stamp)
             connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", values)
 
@@ -382,11 +381,17 @@ class _Intake:
 
 
 def _drop_entries_not_in_file(connection: sqlite3.Connection, path: str, refs: set[str]) -> None:
-    """Take out the parts of a file that it does not have any more."""
+    """Take out the parts that are named after a file, and that it does not have any more."""
     asked = f"SELECT ref FROM entries WHERE {_OF_FILE}"  # noqa: S608 - nothing foreign is put in
     for (ref,) in connection.execute(asked, (path, glob.escape(path) + "#*")).fetchall():
         if ref not in refs:
             turns.remove_where(connection, "ref = ?", (ref,))
+
+
+def _read_session(source: Source, known: str, until: float) -> tuple[list[Record], str]:
+    begun = int(known.partition("@")[2] or 0)
+    made, offset, is_whole = _new_session_entries(source.path, begun, until)
+    return made, f"{source.stamp if is_whole else 'cut'}@{offset}"
 
 
 def _new_session_entries(path: str, start: int, until: float) -> tuple[list[Record], int, bool]:
@@ -424,7 +429,7 @@ def _rows_that_may_hold_speech(lines: Iterable[read.Line]) -> Iterator[tuple[int
                 yield line.offset, record.value
 
 
-def _topic_entry(source: Source, project_dir: str) -> Record:
+def _read_topic(project_dir: str, source: Source, *_: Any) -> tuple[list[Record], str]:
     folder = os.path.dirname(source.path)
     project = project_dir
     if folder != hot.memory_folder(project_dir):
@@ -434,23 +439,31 @@ def _topic_entry(source: Source, project_dir: str) -> Record:
     topic = hot.parse_topic(source.path, raw)
     title = ": ".join(filter(None, (topic.name, topic.description)))
     text = f"{title}\n{topic.text}".strip()
-    return Record(source.path, text, source.path, source.changed, TOPIC, real_folder(project))
+    own = Record(source.path, text, source.path, source.changed, TOPIC, real_folder(project))
+    return [own], source.stamp
 
 
-def _note_or_checkpoint_entries(home_dir: str, source: Source) -> Iterator[Record]:
-    session = os.path.basename(os.path.dirname(source.path))
-    record = notes.merge_notes_into_ledger(home_dir, ledger.load(home_dir, session))
-    project = real_folder(record.folder)
-    if source.kind == NOTE:
-        for note in record.notes.values():
-            at = clock.parse_utc(str(note["at"]))
-            ref = f"note:{session}:{note['id']}"
-            yield Record(ref, note["text"], f"{session}/notes", at or source.changed, NOTE, project)
-        return
+def _read_notes(home_dir: str, source: Source, *_: Any) -> tuple[list[Record], str]:
+    session, record = _session_and_ledger(home_dir, source)
+    project, made = real_folder(record.folder), []
+    for note in record.notes.values():
+        at = clock.parse_utc(str(note["at"])) or source.changed
+        ref = f"note:{session}:{note['id']}"
+        made.append(Record(ref, note["text"], f"{session}/notes", at, NOTE, project))
+    return made, source.stamp
+
+
+def _read_checkpoint(home_dir: str, source: Source, *_: Any) -> tuple[list[Record], str]:
+    session, record = _session_and_ledger(home_dir, source)
     text = io.read_file(source.path, _LARGEST_FILE).decode("utf-8", "replace")
     sections = [part for part in text.split("\n## ") if not part.startswith(_ELSEWHERE)]
-    if len(sections) > 1:
-        text = "\n## ".join(sections)
-        yield Record(
-            source.path, text, f"{session}/checkpoint", source.changed, CHECKPOINT, project
-        )
+    own = Record(
+        *(source.path, "\n## ".join(sections), f"{session}/checkpoint"),
+        *(source.changed, CHECKPOINT, real_folder(record.folder)),
+    )
+    return [own] if len(sections) > 1 else [], source.stamp
+
+
+def _session_and_ledger(home_dir: str, source: Source) -> tuple[str, ledger.Ledger]:
+    session = os.path.basename(os.path.dirname(source.path))
+    return session, notes.merge_notes_into_ledger(home_dir, ledger.load(home_dir, session))

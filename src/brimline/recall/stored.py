@@ -310,7 +310,7 @@ def forget(home_dir: str, keys: Iterable[str]) -> None:
     """
     digests, place = [layout.digest_of_key(key) for key in keys], search_folder(home_dir)
     if digests and os.path.isdir(place):
-        database.run_on_database(place, lambda base: _erase(base, digests), in_memory=False)
+        database.run_on_database(place, lambda base: _erase(base, digests))
 
 
 def _index_and_count_left_over(

@@ -140,7 +140,7 @@ class Memory:
         Raises:
             StoreError: it cannot be used, or was damaged and is no copy of something else.
         """
-        return database.run_on_database(self.folder, work, in_memory=False, derived=self._derived)
+        return database.run_on_database(self.folder, work, derived=self._derived)
 
 
 def _read_candidates(
