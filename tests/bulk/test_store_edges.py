@@ -422,6 +422,7 @@ def test_the_size_of_content_is_unknown_where_its_file_is_gone_or_cut(home_dir: 
     [
         (stub.build_line("Bash", "make", 1_234, KEY), 1_234),
         (stub.build_line("Bash", "", 0, KEY, ", exit 1"), 0),
+        (stub.line_that_says(stub.build_line("Bash", "make", 9, KEY), "a]\nb"), 9),
         (stub.build_line("Bash", "make", 1_234, KEY) + " more", None),
         ("[brimline: Bash: 12 bytes]", None),
         ("", None),
@@ -429,7 +430,8 @@ def test_the_size_of_content_is_unknown_where_its_file_is_gone_or_cut(home_dir: 
 )
 def test_a_line_says_how_many_bytes_it_stands_for(line: str, size: int | None) -> None:
     """Where it is one, from its beginning to its end."""
-    assert stub.bytes_line_stands_for(line) == size
+    found = stub.bytes_and_key_of_line(line)
+    assert found == (None if size is None else (size, KEY[:19]))
 
 
 @pytest.mark.parametrize(

@@ -24,9 +24,9 @@ WINDOW = {"autoCompactWindow": 100_000}
 BRIM = WINDOW | {"env": {"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "48"}}
 FULL = filled(72_000)
 # As many as stay whole, and enough besides for a compaction to be worth its while.
-FILES = 30
-KEPT = 15
-_CHARACTERS = 4_000
+FILES = 46
+KEPT = 25
+_CHARACTERS = 3_000
 _CARD = re.compile(r"\[brimline card\].*?</system-reminder>", re.DOTALL)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .modded import BRIM, lines_in, place_by_handle, read_all, recalled, write_files
+from .modded import BRIM, FILES, KEPT, lines_in, place_by_handle, read_all, recalled, write_files
 from .stub_api import bash, measured, text
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ PROMPT, LATER = "Count the values of every part.", "And then?"
 
 @pytest.fixture
 def compacted(client: Client, stub: StubApi, installed: Installed) -> Path:
-    """A session of thirty reads that a mod compacted by handle, with a reply behind that."""
+    """A session of many reads that a mod compacted by handle, with a reply behind that."""
     installed.install("--no-mod")
     before = client.settings_path().read_bytes()
     client.write_settings(BRIM)
@@ -81,7 +81,7 @@ def test_purge_shortens_what_a_resume_would_send(
     short = _resumed(client, stub, Path(purged["copy"]))
 
     lines = lines_in(short)
-    assert len(lines) == purged["strategies"]["old"]["items"] == 16
+    assert len(lines) == purged["strategies"]["old"]["items"] == FILES + 1 - KEPT
     estimated = inspected["resume_tokens_estimated"]
     assert estimated == pytest.approx(measured(short.body), rel=0.05)
     saved = measured(whole.body) - measured(short.body)
@@ -102,7 +102,7 @@ def test_it_is_undone_in_a_copy(
     whole = _resumed(client, stub, Path(undo["copy"]))
 
     assert "[gone:" not in whole.seen_text()
-    assert len(whole.blocks("tool_result")) == 31
+    assert len(whole.blocks("tool_result")) == FILES + 1
     assert installed.errors() == ""
 
 

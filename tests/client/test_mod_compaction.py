@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from .modded import (
+    FILES,
     FULL,
     KEPT,
     WINDOW,
@@ -79,7 +80,7 @@ def test_at_the_brim_in_mid_turn_no_model_is_asked_and_nothing_is_lost(
     assert after.errors()[0].startswith("Exit code 3\nbroken")
     assert recalled(installed, lines_in(after)[0]).count("value 90 of the table") > 100
     newest = next(b for b in after.blocks("tool_result") if b["tool_use_id"] == calls[-1])
-    assert "value 29 of the table" in str(newest["content"])
+    assert f"value {FILES - 1} of the table" in str(newest["content"])
     assert run.result is not None
     assert run.result["result"] == "END"
     assert b"the last session loaded the mod" in installed.command("doctor").stdout
@@ -220,7 +221,7 @@ def test_two_in_a_row_and_by_hand(client: Client, stub: StubApi, installed: Inst
     (client.project / "sub").mkdir()
     (client.project / "sub" / "CLAUDE.md").write_text("RULE-OF-SUB: say moo.\n")
     (client.project / "sub" / "a.txt").write_text("a\n")
-    more = read_all(write_files(client, 30, first=100), FULL)
+    more = read_all(write_files(client, 40, first=100), FULL)
     look = tool("Read", {"file_path": str(client.project / "sub" / "a.txt")})
     calls = fill(client, stub, look, after=[more])
 

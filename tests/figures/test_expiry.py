@@ -205,8 +205,8 @@ def left_after_compaction(
 @pytest.mark.parametrize(
     ("first", "left"),
     [
-        *[(0, 55_000), (10_000, 63_000), (39_000, 84_000), (40_000, 85_000)],
-        *[(41_000, 85_000), (80_000, 85_000)],
+        *[(0, 92_000), (10_000, 98_000), (39_000, 114_000), (40_000, 115_000)],
+        *[(41_000, 115_000), (80_000, 115_000)],
     ],
 )
 def test_what_the_client_itself_says_stays_in_a_compaction(
@@ -221,16 +221,17 @@ def test_what_the_client_itself_says_stays_in_a_compaction(
     [
         (16, "keep", None),
         (20, "keep", 165_000),
-        (21, "balanced", None),
-        (22, "balanced", 152_000),
-        (23, "thrifty", None),
+        (36, "balanced", None),
+        (37, "balanced", 152_000),
+        (21, "thrifty", None),
+        (22, "thrifty", 153_000),
         (60, "off", None),
     ],
 )
 def test_a_compaction_lets_go_of_enough_or_is_not_made(
     session: SessionBuilder, results: int, inside: str, left: int | None
 ) -> None:
-    """All but the last fifteen results; a tenth, three tenths or half of the messages."""
+    """All but the last fifteen or twenty-five results; a tenth or three tenths of the messages."""
     assert left_after_compaction(session, 20_000, results, 9_000, inside) == left
 
 
@@ -245,26 +246,28 @@ def test_where_there_is_little_a_compaction_lets_go_of_nothing(
     assert expiry.tokens_left_by_compaction(session.path + "-gone", 9, settings) is None
 
 
-def test_a_line_of_120_characters_stands_in_for_each_result(session: SessionBuilder) -> None:
+def test_a_line_of_250_characters_stands_in_for_each_result(session: SessionBuilder) -> None:
     """So much is left of it in any case."""
-    left_after_compaction(session, 0, 60, 1_500)
+    left_after_compaction(session, 0, 80, 2_500)
     settings = {"compaction.inside": "balanced", "offload.never": []}
+    rule = cold.RULES["balanced"]
 
     whole, none = expiry._rows_since_compaction(session.path), list[dict[str, Any]]()
 
-    assert expiry._count_characters_to_free(whole, []) == 45 * (1_500 - 120)
-    assert expiry._count_characters_to_free(whole, ["Bash"]) == 0
-    cut = session.cut(*(f"toolu_{number:06d}" for number in range(1, 200)))
-    assert expiry._count_characters_to_free([*whole, cut], []) == 0
-    assert expiry._count_characters_to_free(none, []) == 0
+    assert expiry._count_characters_to_free(whole, rule, []) == 55 * (2_500 - 250)
+    assert expiry._count_characters_to_free(whole, rule, ["Bash"]) == 0
+    cut = session.cut(*(f"toolu_{number:06d}" for number in range(1, 300)))
+    assert expiry._count_characters_to_free([*whole, cut], rule, []) == 0
+    assert expiry._count_characters_to_free(none, rule, []) == 0
     never = settings | {"offload.never": ["Bash"]}
     assert expiry.tokens_left_by_compaction(session.path, 212_000, never) is None
 
 
 def test_what_the_user_keeps_counts_among_the_last_results(session: SessionBuilder) -> None:
     """As in the compaction itself: it stays, and nothing stays in its stead."""
-    for command in ["make"] * 20 + ["keep this"] * cold.KEPT_RESULTS:
+    rule = cold.RULES["balanced"]
+    for command in ["make"] * 20 + ["keep this"] * rule.warm_calls:
         session.tool_result(session.tool_call(9_000, command=command), "x" * 9_000)
     rows = expiry._rows_since_compaction(session.path)
 
-    assert expiry._count_characters_to_free(rows, ["keep*"]) == 20 * (9_000 - 120)
+    assert expiry._count_characters_to_free(rows, rule, ["keep*"]) == 20 * (9_000 - 250)

@@ -94,7 +94,7 @@ class Recorded(SessionBuilder):
 
     def is_gone(self, call_id: str) -> bool:
         """Whether a result became a reference."""
-        return stub.bytes_line_stands_for(self.results[call_id]) is not None
+        return stub.bytes_and_key_of_line(self.results[call_id]) is not None
 
 
 def plain(data: bytes, session_id: str = "11111111-2222-4333-8444-555555555555") -> bytes:

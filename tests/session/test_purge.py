@@ -73,7 +73,8 @@ def test_a_preview_becomes_a_line_that_names_its_original(session: Recorded, hom
     raw = entry.respond("PostToolUse", json.dumps(event | {"tool_use_id": call}).encode(), home_dir)
     shown = json.loads(raw)["hookSpecificOutput"]["updatedToolOutput"]["stdout"]
     session.tool_result(call, f"{shown}\nold")
-    printing = session.call(f"{shown}\nold", command="./build.sh")
+    printed = f"{shown}\nold" + "\nmade" * 400
+    printing = session.call(printed, command="./build.sh")
     session.talk()
 
     session.purge()
@@ -81,7 +82,7 @@ def test_a_preview_becomes_a_line_that_names_its_original(session: Recorded, hom
     key = "sha256:" + hashlib.sha256(content.encode()).hexdigest()
     line = f"[brimline: Bash cat a.py: {len(content):,} bytes, recall {key[:19]}]"
     assert session.results[call] == f"{line}\nold"
-    assert f": {len(shown.encode()) + 4:,} bytes, recall " in session.results[printing]
+    assert f": {len(printed.encode()):,} bytes, recall " in session.results[printing]
     assert key[:19] not in session.results[printing]
 
 
@@ -201,11 +202,12 @@ def test_the_judgement_is_that_of_a_compaction_without_a_model(session: Recorded
     answer = session.call(output("answer"), "AskUserQuestion", questions=[])
     read = session.call(output("read"), "Read", file_path="/a.py")
     failed = session.tool_call(50_000, command="make lint")
-    block = {"type": "tool_result", "tool_use_id": failed, "content": output("x"), "is_error": True}
+    block = {"type": "tool_result", "tool_use_id": failed, "is_error": True}
+    block["content"] = output("x", 2_500)
     session.row("user", message={"role": "user", "content": [block]})
     session.call("edited", "Edit", file_path="/a.py")
     recent = session.call(output("recent"))
-    for number in range(14):
+    for number in range(24):
         session.call("ok", command=f"echo {number}")
 
     session.purge(keep_requests=None)
@@ -458,7 +460,7 @@ def test_a_result_that_is_no_longer_than_its_line_stays(session: Recorded) -> No
 
     assert found.savings["old"].items == 1
     assert found.characters_of == {short: found.savings["old"].context_characters}
-    line = purging.line_for_result(next(iter(found.changes.values()))[0])
+    line = next(iter(found.changes.values()))[0].line
     assert found.savings["old"].context_characters == 700 - len(line)
     assert found.savings["old"].disk_bytes == 700 - len(line)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from brimline.testing import STAND_IN
 from brimline.transcript import clearings
+from brimline.transcript.calls import Call
 from brimline.transcript.clearings import CLIENT, NOBODY, SERVICE
 from brimline.transcript.typed import Row, Session, measure
 
@@ -54,6 +55,8 @@ def test_the_client_says_which_results_it_cut_and_the_first_row_for_one_holds(
     assert found.cut_by_client == {*calls[:2], calls[3]}
     assert [row.clearing for row in rows if row.clearing] == found.clearings
     assert clearings.stand_ins_by_call(session.path) == dict.fromkeys([*calls[:4], short], STAND_IN)
+    report = Call("", "Agent", "", 9_000)
+    assert not clearings.is_sent_as_stand_in(STAND_IN, report)
     assert [one.results for one in measure(session.path).clearings] == [4, 1]
 
 

@@ -180,7 +180,7 @@ def test_inspect_says_what_a_resume_sends_after_a_purge(
     got = sent(recordings, f"by_handle/{name}")
     source = recordings / "by_handle" / name / "compacted.jsonl"
     path = shutil.copy2(source, str(world / "session.jsonl"))
-    options = purge.Options(1_000, strategies=frozenset({purge.OLD}))
+    options = purge.Options(1_000, strategies=frozenset({purge.OLD}), rule="thrifty")
     plan = purge.plan_purge(path, options, home_dir)
     changed = session_documents.documents_of_results_to_purge(plan)
     path = purge.purge(path, plan, home_dir).path

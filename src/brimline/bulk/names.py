@@ -7,6 +7,7 @@ than a few whole lines.
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -143,15 +144,19 @@ def _line_number_by_run(lines: Iterable[tuple[int, str]], shown: str) -> dict[st
 
 def names_mentioned_in(text: str) -> frozenset[str]:
     """The names that a text mentions: paths, symbols, hashes, numbers from four digits on."""
-    mentioned: set[str] = set()
-    for run in set(_RUN.findall(text)):
-        if _SHORTEST_NUMBER <= len(run) <= _LONGEST_MENTION:
-            mentioned.update(_names_within_character_run(run))
-    return frozenset(mentioned)
+    return frozenset(itertools.chain.from_iterable(map(names_within_run, set(runs_in(text)))))
 
 
-def _names_within_character_run(run: str) -> Iterator[str]:
+def runs_in(text: str) -> list[str]:
+    """What may be names or be made of them, as often as it occurs."""
+    found: list[str] = _RUN.findall(text)
+    return found
+
+
+def names_within_run(run: str) -> Iterator[str]:
     """A run that is a name itself, and the names that it is made of."""
+    if not _SHORTEST_NUMBER <= len(run) <= _LONGEST_MENTION:
+        return
     if run.isdigit() or (len(run) >= SHORTEST_NAME and _PATH_OR_CODED.search(run)):
         yield run
     if _JOINT.search(run):

@@ -19,7 +19,12 @@ BEGINNINGS = ("[brimline stored ", "[CCM_CACHED]", "Cached (")
 # How a line begins that stands in for a result.
 LINE = "[brimline: "
 _SUBJECT_CHARACTERS = 80
-_LINE = re.compile(r"\[brimline: .{1,200}: ([\d,]{1,20}) bytes, recall sha256:[0-9a-f]{12}[^\]]*\]")
+# What follows is a part of the original, and names that stand in it.
+_SAYING, NAMES = "; parts of it:]\n", "names: "
+_LINE = re.compile(
+    r"\[brimline: .{1,200}: ([\d,]{1,20}) bytes, recall (sha256:[0-9a-f]{12})"
+    rf"(?:[^\]]*\]|{re.escape(_SAYING)}(?s:.*))"
+)
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
 _REFERENCE = re.compile(
     r"\[brimline stored (?:(?P<bytes>\d+) bytes|content)"
@@ -78,10 +83,15 @@ def build_line(tool: str, subject: str, content_bytes: int, key: str, note: str 
     return f"{LINE}{called}: {content_bytes:,} bytes, recall {layout.shorten_key(key)}{note}]"
 
 
-def bytes_line_stands_for(text: str) -> int | None:
-    """Return how many bytes a line stands for; None where the text is none."""
+def line_that_says(line: str, said: str) -> str:
+    """A line with parts of its original."""
+    return f"{line[:-1]}{_SAYING}{said}"
+
+
+def bytes_and_key_of_line(text: str) -> tuple[int, str] | None:
+    """How many bytes a line stands for, and its short key; None where the text is none."""
     told = _LINE.fullmatch(text)
-    return int(told[1].replace(",", "")) if told else None
+    return (int(told[1].replace(",", "")), told[2]) if told else None
 
 
 def how_to_get_the_rest_text(key: str, program: str = "", *also: str) -> str:

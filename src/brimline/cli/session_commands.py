@@ -101,9 +101,9 @@ def inspect_command(file: str | None, session_id: str | None, as_json: bool) -> 
 def purge_command(file: str | None, session_id: str | None, as_json: bool, **flags: Any) -> None:
     """Shrink a session without losing a line.
 
-    Old bulk becomes a line that can be recalled, as in a compaction without a model: the results of
-    the last 15 calls, your words, the files edited last, failures and short results stay. The
-    client's own copies and progress rows go too. All that in a copy beside the session, which may
+    Old bulk becomes a line that can be recalled, as in a compaction without a model: what was
+    looked at last, your words, the files edited last, failures and short results stay. The client's
+    own copies and progress rows go too. All that in a copy beside the session, which may
     be open meanwhile and stays as it is. Shows the figures and asks first.
 
     \b
@@ -115,7 +115,8 @@ def purge_command(file: str | None, session_id: str | None, as_json: bool, **fla
     path = _find_session_file(file, session_id)
     path, home_dir = os.path.realpath(path), paths.data_dir()
     strategies = frozenset(flags["strategy"]) or purge.DEFAULT
-    options = purge.Options(flags["threshold"], flags["keep_recent"], strategies)
+    inside = config.load(home_dir, os.getcwd()).values["compaction.inside"]
+    options = purge.Options(flags["threshold"], flags["keep_recent"], strategies, inside)
     # There are no cycles to find, and looking for them takes the longer the more rows are known.
     gc.disable()
     with _make_reading_progress(path) as bar:

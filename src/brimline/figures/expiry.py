@@ -25,8 +25,8 @@ _LOOK_BYTES = 4 << 20
 _MOST_BYTES = 8 << 20
 # The client's instructions and tools take less; a first request of more goes on from something.
 _MOST_OWN_TOKENS = 40_000
-# Of a line that stands in for a result.
-_LINE_CHARACTERS = 120
+# Of a line that stands in for a result, with what it says of it.
+_LINE_CHARACTERS = 250
 _MILLION = 1_000_000
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3_600, 86_400
 # In a session's folder: which pause was told of.
@@ -132,16 +132,18 @@ def tokens_left_by_compaction(transcript: str, tokens: int, settings: dict[str, 
     The share of the characters that would go is that of the messages' tokens; the client's own
     instructions, which the first request shows, stay.
     """
-    least = cold.SHARES.get(settings["compaction.inside"])
+    rule = cold.RULES.get(settings["compaction.inside"])
+    if rule is None:
+        return None
     try:
-        rows = _rows_since_compaction(transcript) if least else []
+        rows = _rows_since_compaction(transcript)
         usages = map(row.usage_of, read.rows_of_file(transcript, read.MEASURED, length=_LOOK_BYTES))
         first_tokens = next((usage.prompt_tokens for usage in usages if usage), 0)
     except OSError:
         return None
-    freed = _count_characters_to_free(rows, settings["offload.never"])
+    freed = _count_characters_to_free(rows, rule, settings["offload.never"])
     share = freed / max(1, sum(map(row.characters_model_is_sent, rows)))
-    if not least or share < least:
+    if share < rule.share:
         return None
     messages_tokens = max(0, tokens - min(first_tokens, _MOST_OWN_TOKENS))
     return round((tokens - share * messages_tokens) / 1_000) * 1_000
@@ -154,17 +156,20 @@ def _rows_since_compaction(transcript: str) -> list[dict[str, Any]]:
     return [fields for fields in rows if not row.is_sidechain(fields)][::-1]
 
 
-def _count_characters_to_free(rows: list[dict[str, Any]], never: list[str]) -> int:
+def _count_characters_to_free(rows: list[dict[str, Any]], rule: cold.Rule, never: list[str]) -> int:
     """Return how many characters of results a compaction would put lines in the place of."""
     session, kept = Session(), set()
+    texts: dict[str, str] = {}
     for fields in rows:
         session.read_row(fields)
+        texts |= {result.call_id: result.text for result in row.main_thread_results(fields)}
         for call in row.main_thread_calls(fields):
             if judge.does_call_match_any(never, call.name, call.arguments):
                 kept.add(call.id)
-    calls = [call for call in session.calls.values() if call.tool and not call.cut_by_client]
-    found = [call for call in cold.select_cold_result_calls(calls) if call.id not in kept]
-    return sum((call.characters or 0) - _LINE_CHARACTERS for call in found)
+    calls = [call for call in session.calls.values() if call.tool]
+    found = [gone.call for gone in cold.select_cold_results(calls, texts, rule)]
+    freed = [call for call in found if call.id not in kept and not call.cut_by_client]
+    return sum((call.characters or 0) - _LINE_CHARACTERS for call in freed)
 
 
 def _how_long_ago_text(seconds: float) -> str:

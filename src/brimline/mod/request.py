@@ -37,6 +37,8 @@ from brimline.state.session import MOVED_OUT, SessionState
 
 # The mod waits for eight seconds; of an answer that it no longer hears nobody may be told.
 _LONGEST_S = 7.0
+# From then on lines say no more than what they stand for.
+_LONGEST_BEFORE_LINES_ARE_BARE_S = 4.0
 # What follows the answer is ended after so long.
 _LONGEST_BEHIND_S = 30
 # So much of the end of a transcript is read that no hook has read yet.
@@ -103,7 +105,12 @@ def _answer_compaction(
     """Move out what can go; pass where the mod may have given up by then."""
     from brimline.mod import compact
 
-    answer, freed_tokens = compact.store_cold_and_answer(request, home_dir, settings.values)
+    def is_late() -> bool:
+        return time.monotonic() - begun > _LONGEST_BEFORE_LINES_ARE_BARE_S
+
+    answer, freed_tokens = compact.store_cold_and_answer(
+        request, home_dir, settings.values, is_late
+    )
     if "results" not in answer:
         return answer
     answer["thoughts"] = _does_model_bind_thinking(request.get("model"), settings.models)

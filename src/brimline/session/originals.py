@@ -186,7 +186,7 @@ def _results_as_first_written(path: str) -> Iterator[_Result]:
     for offset, fields in read.rows_with_offsets(path, _MARKS):
         calls |= {call.id: call for call in row.main_thread_calls(fields)}
         for result in row.main_thread_results(fields):
-            if result.call_id in seen or stub.bytes_line_stands_for(result.text) is not None:
+            if result.call_id in seen or stub.bytes_and_key_of_line(result.text) is not None:
                 continue
             seen.add(result.call_id)
             call = calls.get(result.call_id) or row.Call({})

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import models
-from brimline.bulk import cold, contents, layout, pins, put, stub
+from brimline.bulk import cold, contents, layout, pins, put, said, stub
 from brimline.bulk.pins import NONE
 from brimline.bulk.previews import Previews
 from brimline.session import copies, copying
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from typing import BinaryIO
 
-    from brimline.session.survey import Item, Mark, Survey, Thought
+    from brimline.session.survey import Conversation, Item, Mark, Survey, Thought
     from brimline.transcript.read import Progress
 
 OLD, COPIES, PROGRESS = "old", "copies", "progress"
@@ -50,6 +50,7 @@ class Options(NamedTuple):
     threshold_bytes: int | None = None  # from which size on a result is long
     keep_requests: int | None = None  # the last ones, whose results stay
     strategies: frozenset[str] = DEFAULT
+    rule: str = "balanced"  # which rows of the compaction's rule
 
 
 @dataclass(slots=True)
@@ -126,8 +127,8 @@ def plan_purge(path: str, options: Options, home_dir: str, progress: Progress = 
         survey = take_survey(file, length, progress, shown)
     plan = make_purge_plan(survey, options, pins.all_pins(home_dir))
     # Only a plan is made from these; it keeps what it needs.
-    survey.items, survey.sent.calls, survey.conversation = [], {}, []
-    survey.referenced = set()
+    survey.items, survey.conversation, survey.referenced = [], [], set()
+    survey.sent.calls, survey.sent.results, survey.sent.said = {}, {}, []
     return plan
 
 
@@ -143,13 +144,17 @@ def make_purge_plan(survey: Survey, options: Options, pinned_digests: Collection
     plan.savings = {name: Saving() for name in STRATEGIES if name in options.strategies}
     plan.kept = {"pinned": 0, "preserved": 0}
     chooser = _Chooser(survey, options, pinned_digests)
+    chosen = []
     for item in survey.items:
         strategy, reason = chooser.strategy_that_could_remove(item), chooser.why_protected(item)
         if strategy == OLD and reason:
             plan.kept[reason] += 1
         if strategy in options.strategies and not reason:
             item.strategy = strategy
-            _add_item_to_plan(plan, item)
+            chosen.append(item)
+    _write_lines([item for item in chosen if item.kind == TEXT], survey.sent)
+    for item in chosen:
+        _add_item_to_plan(plan, item)
     if models.lookup_model(survey.model).binds_thinking:
         plan.lost_thoughts = _thoughts_purge_would_lose(plan)
     return plan
@@ -217,11 +222,39 @@ class _Chooser:
 
 def _ids_of_cold_calls(survey: Survey, options: Options) -> set[str]:
     """The calls whose results are old bulk in what a resume sends."""
-    calls, kept = list(survey.sent.calls.values()), cold.KEPT_RESULTS
+    calls, kept = list(survey.sent.calls.values()), 0
+    rule = cold.RULES.get(options.rule, cold.RULES["balanced"])
     if options.keep_requests is not None:
         last_old = survey.requests - options.keep_requests
         kept = sum(call.request > last_old for call in calls)
-    return {call.id for call in cold.select_cold_result_calls(calls, kept, options.threshold_bytes)}
+        rule = rule._replace(hot_calls=kept, warm_calls=0)
+    least = options.threshold_bytes
+    if least is not None:
+        rule = rule._replace(long_characters=least, long_old_characters=least)
+    found = [gone.call for gone in cold.select_cold_results(calls, survey.sent.results, rule)]
+    last = {call.id for call in calls[len(calls) - kept :]}
+    return {
+        call.id for call in found if call.id not in last and (call.characters or 0) >= (least or 0)
+    }
+
+
+def _write_lines(items: list[Item], sent: Conversation) -> None:
+    """Say what stands in for each result, as a compaction does: the newest first."""
+    gone = {item.call.id for item in items}
+    for item in items:
+        item.line = stub.build_line(
+            item.call.tool, item.call.subject, item.size_bytes, key_of_item(item)
+        )
+    kept = (text for call, text in sent.results.items() if call not in gone)
+    sight = said.InSight([*sent.said, *kept, *(item.line for item in items)])
+    lines: dict[tuple[str, str], str] = {}  # a compaction writes a result again
+    for item in reversed(items):
+        text = sent.results.get(item.call.id, "")
+        name = (item.call.id, item.digest)
+        beside = item.original.beside if item.original else ""
+        if name not in lines and len(text) == item.characters and not beside:
+            lines[name] = sight.fill_line(item.line, said.quotable_of_preview(text))
+        item.line = f"{lines.get(name, item.line)}\n{beside}".rstrip()
 
 
 def _add_item_to_plan(plan: Plan, item: Item) -> None:
@@ -241,7 +274,7 @@ def _add_item_to_plan(plan: Plan, item: Item) -> None:
 
 def _add_text_to_plan(plan: Plan, item: Item, saving: Saving) -> None:
     """Note that a text of a result goes, unless what replaces it is no shorter."""
-    new = line_for_result(item)
+    new = item.line
     disk_bytes = item.disk_bytes - len(json.encoder.encode_basestring(new).encode())
     characters = item.characters - len(new)
     if disk_bytes <= 0 or characters <= 0:
@@ -259,13 +292,6 @@ def _add_text_to_plan(plan: Plan, item: Item, saving: Saving) -> None:
         saving.context_items += 1
         saving.context_characters += characters
         plan.characters_of[item.call.id] += characters
-
-
-def line_for_result(item: Item) -> str:
-    """The line that the model reads instead of a result."""
-    call, beside = item.call, item.original.beside if item.original else ""
-    line = stub.build_line(call.tool, call.subject, item.size_bytes, key_of_item(item))
-    return f"{line}\n{beside}".rstrip()
 
 
 def key_of_item(item: Item) -> str:
@@ -342,7 +368,7 @@ class _PurgedCopy:
         for step in item.path[:-1]:
             place = place[step]
         text = place[item.path[-1]]
-        place[item.path[-1]] = line_for_result(item)
+        place[item.path[-1]] = item.line
         about = {"tool": item.call.tool, "source": item.call.subject}
         about["session"] = find.session_id_of(self._path)
         meta = {name: value for name, value in about.items() if value}

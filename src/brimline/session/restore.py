@@ -64,7 +64,8 @@ def _brought_back(line: Line, keys: dict[str, str], home_dir: str) -> bytes | No
         return None
     is_changed = False
     for _, path, text in row.result_block_texts_at_paths(value):
-        key = keys.get(text.rpartition("recall ")[2].rstrip("]")) if _is_line(text) else None
+        line_of = stub.bytes_and_key_of_line(text)
+        key = keys.get(line_of[1]) if line_of else None
         if key:
             place: Any = value
             for step in path[:-1]:
@@ -72,7 +73,3 @@ def _brought_back(line: Line, keys: dict[str, str], home_dir: str) -> bytes | No
             place[path[-1]] = contents.read_content(home_dir, key).decode()
             is_changed = True
     return row_bytes(value) + b"\n" if is_changed else None
-
-
-def _is_line(text: str) -> bool:
-    return stub.bytes_line_stands_for(text) is not None

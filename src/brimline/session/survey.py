@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
-from brimline.bulk import pins, stub
+from brimline.bulk import cold, pins, stub
 from brimline.transcript import pieces, read, row, words
 from brimline.transcript.calls import Call
 from brimline.transcript.compactions import LOADED_WHOLE_BYTES
@@ -77,6 +77,7 @@ class Item:
     digest: str = ""  # its SHA-256, which is its key in the store
     original: Original | None = None  # of a preview
     strategy: str = ""  # by which it goes
+    line: str = ""  # what stands in for it then
     is_again: bool = False  # whether an earlier row that changes has the same
 
 
@@ -87,6 +88,8 @@ class Conversation:
     segment: int = 0  # how many compactions came before it
     calls: dict[str, Call] = field(default_factory=dict)
     thoughts: list[Thought] = field(default_factory=list)
+    results: dict[str, str] = field(default_factory=dict)  # the texts of the calls' results
+    said: list[str] = field(default_factory=list)  # all other texts, and what calls were given
 
     def drop_thoughts_from(self, first: str | None) -> None:
         """Let go of those from a message on, all where it is empty; none where it is None."""
@@ -222,8 +225,11 @@ class _Surveyor:
     def _note_reply(self, present: Row) -> None:
         if row.is_sidechain(present.value):
             return
+        inputs = [call.arguments for call in row.main_thread_calls(present.value)]
         for held in self._held:
             held.calls |= {call.id: call for call in present.calls}
+            held.said += map(cold.readable_input_text, inputs)
+            held.said.append(row.text_of_message(present.value))
         if blocks := row.thinking_blocks(present.value):
             characters = sum(map(pieces.thought_characters, blocks))
             thought = Thought(present.offset, row.message_id(present.value) or "", characters)
@@ -234,13 +240,17 @@ class _Surveyor:
         value, ids = present.value, row.answered_call_ids(present.value)
         if not ids:
             self._note_pin_directive(words.users_prompt_unless_command(value))
+            for held in self._held:
+                held.said.append(row.text_of_message(value))
             return
         for located in row.result_block_texts_at_paths(value):
             self._note_result(value, located, mark)
         for result in present.results:
             marks = {"is_error": result.is_error, "is_marked": result.is_marked}
-            for calls in [held.calls for held in self._held if result.call_id in held.calls]:
-                calls[result.call_id] = calls[result.call_id].answered(result.text, **marks)
+            for held in self._held:
+                if call := held.calls.get(result.call_id):
+                    held.calls[call.id] = call.answered(result.text, **marks)
+                    held.results[call.id] = result.text
         call = self._session.calls.get(ids[0], _UNKNOWN)
         if mark and len(ids) == 1 and call.tool and row.COPY_FIELD in value and not call.is_users:
             self._note_client_copy(value, call, line.raw, mark)
@@ -254,9 +264,8 @@ class _Surveyor:
         (call_id, path, content), survey = located, self.found
         data = _utf8_bytes_or_empty(content)
         original = self._previews.original_of(call_id, content) if self._previews else None
-        size_bytes = original.size_bytes if original else stub.bytes_line_stands_for(content)
-        if size_bytes is None:
-            size_bytes = len(data)
+        line = stub.bytes_and_key_of_line(content)
+        size_bytes = original.size_bytes if original else line[0] if line else len(data)
         is_main = not row.is_sidechain(value)
         if is_main and size_bytes >= _LARGE_BYTES:
             survey.conversation.append(pins.Result(call_id))

@@ -154,7 +154,8 @@ SETTINGS = (
         "offload.read_bytes",
         25_000,
         "From this size on, as the model is sent it (a file with line numbers), content is shown "
-        "as a preview: source, documents, and diffs, whose preview has the changed lines.",
+        "as a preview: source, documents, and diffs, whose preview has the changed lines. The "
+        "default grows to 3 % of a known window.",
         kind="count",
     ),
     _make_user_only_setting(
@@ -174,10 +175,10 @@ SETTINGS = (
         "balanced",
         "Whether a compaction is made inside the client, without a model: old bulk becomes a line "
         "that can be recalled, and all that was said stays. `balanced` does so where that frees "
-        "30 % of the messages: about 7 of 10 compactions then need no model, and the input costs "
-        "an eighth more, because the context stays fuller. `keep`: from 10 % on (9 of 10, a sixth "
-        "more). `thrifty`: from 50 % on (4 of 10, hardly more). Else, and with `off`, the client "
-        "makes its own summary.",
+        "30 % of the messages: about 8 of 10 compactions then need no model, and the input costs "
+        "an eighth more, because the context stays fuller. `thrifty` lets go earlier, `keep` of "
+        "less and from 10 % on (a sixth more). Else, and with `off`, the client makes its own "
+        "summary.",
         choices=("keep", "balanced", "thrifty", "off"),
     ),
     _make_user_only_setting(

@@ -158,7 +158,8 @@ def _answer_purge(turn: Turn, _arguments: str, watch: Watch) -> str:
     from brimline.session import purge, session_documents, session_text
 
     path = os.path.realpath(find.checked_transcript(turn.event.transcript))
-    planned = purge.plan_purge(path, purge.Options(), turn.home, watch)
+    options = purge.Options(rule=turn.values["compaction.inside"])
+    planned = purge.plan_purge(path, options, turn.home, watch)
     document = session_documents.purge_plan_document(path, planned)
     if not planned.changes:
         return f"{session_text.purge_plan_text(document)}\nNothing to purge."

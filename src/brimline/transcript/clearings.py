@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.fast import clock, json
-from brimline.transcript import read, row
+from brimline.transcript import clienttools, read, row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,6 +27,7 @@ _NAMES = {
     NOBODY: "after a pause, and no record says by whom",
 }
 _MARK = b'"tool_results_cut"'
+_SENT_WHOLE = (*clienttools.DELEGATING, "Skill", "TaskCreate")
 _LOOK_BYTES = 1 << 20
 # A request that is so much smaller after such a pause was cleared by somebody.
 _DROPPED_TOKENS, _PAUSE_S = 20_000, 3_600.0
@@ -59,21 +60,26 @@ class Clearing(NamedTuple):
 def is_sent_as_stand_in(stand_in: str, call: Call) -> bool:
     """Whether the client sends a stand-in for a result that it has cut.
 
-    Failing ones, and those that are no longer than the stand-in, are sent whole.
+    Failing ones, those of some tools, and those no longer than the stand-in are sent whole.
     """
+    if call.tool in _SENT_WHOLE:
+        return False
     return not call.is_error and (call.characters is None or len(stand_in) < call.characters)
 
 
 def stand_ins_by_call(path: str) -> dict[str, str]:
     """What the client sends in the place of the results that a session's file says it has cut.
 
-    The first row for a call wins; `is_sent_as_stand_in` tells whether it is obeyed.
+    The first row for a call wins; `is_sent_as_stand_in` tells whether it is obeyed. What was cut
+    before a compaction of ours is sent again: it has written those rows anew.
 
     Raises:
         OSError: the file cannot be read.
     """
     found: dict[str, str] = {}
-    for value in read.rows_of_file(path, (_MARK,)):
+    for value in read.rows_of_file(path, (_MARK, b"ompact")):
+        if row.is_compaction_row(value):
+            found = {}
         call_ids, stand_in, _ = row.cut_results(value)
         found = dict.fromkeys(call_ids, stand_in) | found
     return found

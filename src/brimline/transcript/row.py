@@ -576,6 +576,11 @@ def thinking_texts(row: dict[str, Any]) -> list[str]:
     return [as_text(block.get("thinking")) for _, block in numbered_blocks(row, "thinking")]
 
 
+def text_of_message(row: dict[str, Any]) -> str:
+    """The texts of a message, without results, inputs and thinking."""
+    return content_text(message_of(row).get("content"))
+
+
 def content_text(content: Any) -> str:
     """The text of content: a string, or blocks of which some are text."""
     return "\n".join(content_texts(content))

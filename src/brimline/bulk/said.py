@@ -1,0 +1,129 @@
+"""What a line says of the result that it stands in for: what nothing else says any more. Pure.
+
+Of what goes, names are what a model comes back to: paths, symbols, hashes. So the room that a line
+has left is filled with original lines that hold names found nowhere else in what stays, and then
+with such names alone. Each is said once, by the newest line that has room for it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from brimline.bulk import cold, layout, names, stub
+from brimline.foreign import flatten
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# A line has fewer than 300 characters with what it says, a mark so many besides its key.
+_LINE_CHARACTERS, _MARK_CHARACTERS = 298, 250
+_QUOTED_CHARACTERS, _NAME_CHARACTERS = 140, 80
+# What a quoted line costs besides its characters.
+_QUOTING = 8
+# The lines that are best by themselves; of these the best together are quoted.
+_MOST_CANDIDATES = 24
+# What a line says is looked for in so much of a result.
+_MOST_CHARACTERS = 200_000
+
+
+def bare_mark(key: str) -> str:
+    """What stands in for the middle of a string."""
+    return f"{cold.CUT}{layout.shorten_key(key)}] … "
+
+
+def quotable_of_preview(text: str) -> str:
+    """A result as far as it may be quoted: what a preview of ours says of its key stays out."""
+    is_ours = any(begin in text for begin in stub.BEGINNINGS)
+    lines = text.split("\n")
+    return "\n".join(line for line in lines if layout.PREFIX not in line) if is_ours else text
+
+
+class _Quotable(NamedTuple):
+    """A line of an original, with the names in it that nothing else says."""
+
+    at: int
+    text: str
+    names: frozenset[str]
+
+    def worth(self, lost: Counter[str]) -> float:
+        """Names that are still to be said, by the room that it takes."""
+        return sum(name in lost for name in self.names) / (len(self.text) + _QUOTING)
+
+
+class InSight:
+    """The names in sight, by what stays of a conversation and what was said of the rest."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        """Look at what stays."""
+        self._names = set(names.names_mentioned_in("\n".join(texts)))
+        self._names_of: dict[str, tuple[str, ...]] = {}  # by run
+
+    def fill_line(self, line: str, original: str) -> str:
+        """A line with what its original says and nothing else does, as far as there is room."""
+        original = original[:_MOST_CHARACTERS]
+        lost = self._lost_names(original)
+        room = min(_LINE_CHARACTERS, len(original) // 2) - len(stub.line_that_says(line, ""))
+        candidates, quoted = self._best_lines(original, lost), []
+        while candidates:
+            best = max(candidates, key=lambda each: each.worth(lost))
+            candidates.remove(best)
+            if len(best.text) < room and best.worth(lost):
+                quoted.append(best)
+                room -= len(best.text) + 1
+                self._say(best.text, lost)
+        said = [each.text for each in sorted(quoted)]
+        if bare := self._bare_names(lost, room - len(stub.NAMES)):
+            said.append(stub.NAMES + bare)
+        return stub.line_that_says(line, "\n".join(said)) if said else line
+
+    def fill_mark(self, mark: str, cut: str) -> str:
+        """A mark with the names that the string has where it is cut and nothing else has."""
+        lost = self._lost_names(cut[:_MOST_CHARACTERS])
+        room = min(_MARK_CHARACTERS, len(cut) // 2 - len(mark)) - len(stub.NAMES)
+        bare = self._bare_names(lost, room)
+        return mark.replace("]", f"; {stub.NAMES}{bare}]") if bare else mark
+
+    def _names_in(self, run: str) -> tuple[str, ...]:
+        found = self._names_of.get(run)
+        if found is None:
+            found = self._names_of[run] = tuple(names.names_within_run(run))
+        return found
+
+    def _lost_names(self, original: str) -> Counter[str]:
+        """The names that are not in sight, with how often they occur."""
+        lost: Counter[str] = Counter()
+        for run, count in Counter(names.runs_in(original)).items():
+            for name in self._names_in(run):
+                if name not in self._names:
+                    lost[name] += count
+        return lost
+
+    def _best_lines(self, original: str, lost: Counter[str]) -> list[_Quotable]:
+        """The short lines of an original that say most of what is lost."""
+        if not lost:
+            return []
+        found = []
+        lines = cold.without_line_numbers(original).split("\n")
+        for at, line in enumerate(dict.fromkeys(map(str.strip, lines))):
+            if len(line) <= _QUOTED_CHARACTERS:
+                mentioned = {n for run in names.runs_in(line) for n in self._names_in(run)}
+                if said := mentioned & lost.keys():
+                    found.append(_Quotable(at, line, frozenset(said)))
+        best = sorted(found, key=lambda each: -each.worth(lost))[:_MOST_CANDIDATES]
+        return [each._replace(text=flatten(each.text, _QUOTED_CHARACTERS)) for each in best]
+
+    def _say(self, text: str, lost: Counter[str]) -> None:
+        for name in names.names_mentioned_in(text):
+            self._names.add(name)
+            lost.pop(name, None)
+
+    def _bare_names(self, lost: Counter[str], room: int) -> str:
+        """Names alone: the most frequent first, the shorter before the longer."""
+        said = []
+        for name in sorted(lost, key=lambda name: (-lost[name], len(name), name)):
+            if name in lost and len(name) <= min(room, _NAME_CHARACTERS):
+                said.append(name)
+                room -= len(name) + 1
+                self._say(name, lost)
+        return " ".join(said)
