@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from brimline.bulk import hook, put
 
-from .conftest import LOG, Player
+from .conftest import LOG, SOURCE, Player, cut
 
 BUILD = LOG[:20_000]
 
@@ -93,3 +94,24 @@ def test_what_was_learned_names_nothing_of_a_session(player: Player) -> None:
     assert learned.count("\n") >= 5
     for name in (player.project_dir, "make", "deploy", "secret", "Read", 's1"'):
         assert name not in learned
+
+
+@pytest.mark.parametrize(
+    ("settings", "passes", "is_shown"),
+    [
+        ({"context_window": 1_000_000}, 85_499, 85_501),
+        ({"context_window": 200_000}, 24_999, 25_001),
+        ({}, 24_999, 25_001),
+        ({"context_window": 1_000_000, "offload.read_bytes": 30_000}, 29_999, 30_001),
+    ],
+    ids=["a million tokens", "200,000", "nobody knows", "as the user says"],
+)
+def test_how_much_content_passes_depends_on_a_window_that_is_known(
+    player: Player, settings: dict[str, Any], passes: int, is_shown: int
+) -> None:
+    """Three percent of it, and 25,000 bytes at the least; bulk is bulk in any window."""
+    player.values = settings
+
+    assert player.bash("cat a.py", cut(SOURCE, passes)) is None
+    assert player.bash("cat b.py", cut(SOURCE, is_shown)) is not None
+    assert player.bash("docker logs web", cut(LOG, 9_000)) is not None

@@ -70,7 +70,7 @@ def test_it_is_told_once_per_pause(talk: Talk, monkeypatch: pytest.MonkeyPatch) 
     first = resume(talk, monkeypatch, 3 * HOUR_S)
     assert first == (
         "brimline: The cache of this session expired 2 h ago: the next request writes 212,001 "
-        "tokens again, about $1.06. `/compact` first makes it about 62,000, $0.31, without a model."
+        "tokens again, about $1.06. `/compact` first makes it about 97,000, $0.48, without a model."
     )
     assert resume(talk, monkeypatch, 4 * HOUR_S) == ""
     talk.session.now += 9 * HOUR_S
@@ -149,7 +149,7 @@ def test_only_a_compaction_without_a_model_is_offered(
 
     told = resume(talk, monkeypatch, 3 * HOUR_S)
 
-    assert ("makes it about 62,000, $0.31" in told) is is_told
+    assert ("makes it about 97,000, $0.48" in told) is is_told
     assert is_told or told == ""
 
 

@@ -102,6 +102,6 @@ def test_a_resumed_session_is_told_what_a_compaction_saves_where_one_is_to_be_ma
 
     answer = request.respond("pause", question, talk.home_dir)
 
-    saving = "The cache had expired: the next request costs about $0.31 in place of $1.06."
+    saving = "The cache had expired: the next request costs about $0.48 in place of $1.06."
     assert list(answer) == ([told] if told else [])
     assert answer.get("saving", saving) == saving

@@ -109,6 +109,9 @@ class _Arrival:
         if values["offload.preset"] == "off":
             return True
         rules = judge.Rules(*[values[f"offload.{name}"] for name in judge.Rules._fields])
+        if self.case.sent_bytes >= rules.read_bytes and turn.reading.window.is_verified:
+            window_tokens = turn.reading.compaction.effective_window_tokens
+            rules = judge.rules_for_window(rules, window_tokens)
         verdict = judge.judge(self.case, rules, lambda path: was_file_edited(turn, path))
         if verdict.reason:
             return True

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 OURS, OTHER_TOOL, NEVER, SMALL = "ours", "other tool", "never", "small"
 PAGE, EDITED, CONFIGURATION, BRIEF, FAILED = "page", "edited", "configuration", "brief", "failed"
 _LARGEST_CONFIGURATION_BYTES = 100_000
+# So much of the window one result may take that is no bulk.
+_CONTENT_SHARE = 0.03
 # What a reference has to save of the text, and what it takes beside its preview.
 _LEAST_TOKENS, _LEAST_SHARE = 1_000, 0.5
 _FRAME_CHARACTERS = 400
@@ -35,6 +37,17 @@ class Rules(NamedTuple):
     read_bytes: int = 25_000
     never: Sequence[str] = ()
     always: Sequence[str] = ()
+
+
+def rules_for_window(rules: Rules, window_tokens: int) -> Rules:
+    """The same where the window is known: what is small in it passes, if it is content.
+
+    A size that the user has set holds.
+    """
+    if rules.read_bytes != Rules().read_bytes:
+        return rules
+    share = int(_CONTENT_SHARE * window_tokens * MOST_CHARACTERS_PER_TOKEN)
+    return rules._replace(read_bytes=max(rules.read_bytes, share))
 
 
 class Case:
