@@ -76,14 +76,20 @@ def plant(client: Client, listener: Listener) -> None:
     other.write_text(json.dumps(row) + "\n", encoding="utf-8")
 
 
+def distrust(client: Client) -> None:
+    """Have the client forget that the user trusts the project."""
+    state = json.loads((client.config / ".claude.json").read_bytes())
+    (client.config / ".claude.json").write_text(json.dumps(state | {"projects": {}}))
+
+
 def files_below(folder: Path) -> dict[str, bytes]:
     """Every file with its content."""
     return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize("trusted", [True, False], ids=["screen, trusted", "-p, untrusted"])
+@pytest.mark.parametrize("way", ["screen, trusted", "-p, trusted", "-p, untrusted"])
 def test_nothing_of_a_planted_folder_or_variable_is_used(
-    trusted: bool, client: Client, stub: StubApi
+    way: str, client: Client, stub: StubApi
 ) -> None:
     """Hooks, mod, status line, MCP server and our command go by what was written down."""
     installed = OwnEnvironment(client)
@@ -101,12 +107,12 @@ def test_nothing_of_a_planted_folder_or_variable_is_used(
             bash("sleep 4", filled(32_000)),  # the server shares two seconds after its start
             text("THE-END", filled(33_000)),
         )
-        if trusted:
+        if way.startswith("screen"):
             with client.interactive() as live:
                 live.say("go", "THE-END")
         else:
-            state = json.loads((client.config / ".claude.json").read_bytes())
-            (client.config / ".claude.json").write_text(json.dumps(state | {"projects": {}}))
+            if way.endswith("untrusted"):
+                distrust(client)
             client.run_print("go")
         assert listener.calls == 0
 
@@ -118,3 +124,20 @@ def test_nothing_of_a_planted_folder_or_variable_is_used(
     (session,) = [path.stem for path in client.transcripts() if path.parent.name != "-other"]
     assert {"SessionStart", "UserPromptSubmit", "PostToolUse"} <= set(installed.events(session))
     assert installed.errors() == ""
+
+
+def test_on_the_screen_nothing_runs_before_the_project_is_trusted(
+    client: Client, stub: StubApi
+) -> None:
+    """The client asks first, and starts neither a hook nor a server of ours until then."""
+    installed = OwnEnvironment(client)
+    installed.install()
+    with Listener() as listener:
+        plant(client, listener)
+        distrust(client)
+        with client.interactive() as live:
+            live.wait_for("trust this folder")
+        assert listener.calls == 0
+
+    assert stub.requests() == []
+    assert not (installed.data / "sessions").exists()
