@@ -19,6 +19,7 @@ from rich.text import Text
 from brimline import output
 from brimline.cli.surface import COMMANDS, program
 from brimline.hooks.table import EVENTS
+from brimline.install.modfolder import plugin_files
 from brimline.settings import presets
 from brimline.settings.catalogue import SETTINGS, Setting
 
@@ -35,6 +36,7 @@ def pages() -> dict[Path, str]:
         reference / "events.md": _events(),
         reference / "presets.md": _presets(),
         reference / "requirements.md": requirements.page(DOCS.parent),
+        **{DOCS.parent / "plugin" / name: raw.decode() for name, raw in plugin_files().items()},
     }
 
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 FORMAT = 4
 PACKAGE_DIR = __file__[: -len("/launch.py")]
 _PACKAGE_FILE = "/__init__.py"
-# Where the launcher lies in the data folder.
-LAUNCHER = "/bin/hook"
 _LAUNCHER_BYTES = 10_000
 
 
@@ -56,6 +54,8 @@ def is_bootstrap(text: str) -> bool:
 
 def is_launcher(path: str) -> bool:
     """Whether a program is a launcher of ours; one that is gone is known by its usual place."""
+    from brimline.fast.paths import LAUNCHER
+
     if not path.endswith(LAUNCHER):
         return False
     import os
@@ -99,6 +99,12 @@ def main(*installed: str) -> None:
         from brimline.mod.request import main as answer_mod
 
         answer_mod(told[0])
+    if name == "mcp":
+        from brimline.mcp.server import serve
+
+        gc.enable()
+        serve()
+        return
     from brimline.hooks.entry import main as answer
 
     answer(name, "".join(told[:1]))

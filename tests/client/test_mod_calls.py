@@ -218,7 +218,7 @@ def climb(stub: StubApi) -> None:
 
 WAYS: dict[str, tuple[dict[str, Any], tuple[str, ...], bool]] = {
     "mod": ({}, (), True),
-    "no mod": ({"enabledPlugins": {"brimline@brimline": False}}, (), True),
+    "no mod": ({"enabledPlugins": {"brimline-mod@brimline": False}}, (), True),
     "all hooks off": ({"disableAllHooks": True}, (), False),
     "bare": ({}, ("--bare",), False),
 }
@@ -322,4 +322,4 @@ def test_when_the_mod_dies_the_hooks_are_back_with_the_next_call(
     run = client.run_print("go")
 
     check_judged(run, installed, 2)
-    assert count(run, installed, "PostToolUse") == 3
+    assert count(run, installed, "PostToolUse") == 2

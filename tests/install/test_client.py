@@ -10,7 +10,7 @@ import pytest
 
 from brimline import programs
 from brimline.install import client as clients
-from brimline.settings import clientsettings
+from brimline.settings import clientsettings, plugins
 
 from . import fake_claude
 
@@ -77,6 +77,6 @@ def test_the_strongest_settings_that_name_the_plugin_decide(
     files = clientsettings.path_by_scope(home.project)
     for scope, value in scopes.items():
         Path(files[scope]).parent.mkdir(parents=True, exist_ok=True)
-        Path(files[scope]).write_text(json.dumps({"enabledPlugins": {clients.PLUGIN_ID: value}}))
+        Path(files[scope]).write_text(json.dumps({"enabledPlugins": {plugins.MOD: value}}))
 
-    assert clients.is_our_plugin_on(home.project) is is_on
+    assert plugins.is_mod_on(home.project) is is_on

@@ -11,14 +11,13 @@ from typing import Any
 import pytest
 
 from brimline.install import checks_mod
-from brimline.install import client as client_record
-from brimline.settings import config
+from brimline.settings import config, plugins
 from brimline.state.session import MOD_ALIVE, SessionState
 
 from . import fake_claude
 from .conftest import ORIGINAL, Home
 
-MOD = "brimline@brimline"
+MOD = "brimline-mod@brimline"
 MODULE = "mod/brimline/hooks/register.js"
 
 
@@ -227,7 +226,7 @@ def test_mods_that_answer_first_are_rivals(home: Home) -> None:
     (home.config / "plugins").mkdir()
     record = home.config / "plugins" / "installed_plugins.json"
     record.write_text(json.dumps({"plugins": folders}))
-    ours = "brimline@brimline"
+    ours = "brimline-mod@brimline"
     on = {"quiet": True, "first": True, ours: True, "late": True}
 
     assert checks_mod._names_of_rival_mods([{"enabledPlugins": on}]) == ["first"]
@@ -260,4 +259,4 @@ def test_the_clients_record_says_where_the_marketplace_is(
     known = {} if source is None else {"brimline": {"source": source}}
     (folder / "known_marketplaces.json").write_text(json.dumps(known))
 
-    assert client_record.folder_of_our_marketplace() == place
+    assert plugins.folder_of_marketplace("brimline") == place

@@ -35,7 +35,7 @@ def test_the_client_finds_one_plugin_in_a_marketplace_of_ours() -> None:
     """Of this version, from a folder beside it, with one module."""
     found = documents(LAUNCHED)
 
-    about = {"name": "brimline", "version": __version__}
+    about = {"name": "brimline-mod", "version": __version__}
     assert (found["marketplace.json"]["name"], found["marketplace.json"]["owner"]) == (
         "brimline",
         {"name": "brimline"},

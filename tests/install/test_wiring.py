@@ -162,7 +162,7 @@ def test_the_status_line_that_was_there_is_carried_and_comes_back(
 SOURCE = {"source": {"source": "directory", "path": "/mod"}}
 MOD = {
     "extraKnownMarketplaces": {"brimline": SOURCE},
-    "enabledPlugins": {"brimline@brimline": True},
+    "enabledPlugins": {"brimline-mod@brimline": True},
 }
 
 
@@ -173,8 +173,8 @@ MOD = {
         ("/mod", MOD, MOD),
         (
             "/mod",
-            {"enabledPlugins": {"brimline@brimline": False}},
-            MOD | {"enabledPlugins": {"brimline@brimline": False}},
+            {"enabledPlugins": {"brimline-mod@brimline": False}},
+            MOD | {"enabledPlugins": {"brimline-mod@brimline": False}},
         ),
         ("/mod", {"extraKnownMarketplaces": {"brimline": {"source": "old"}}}, MOD),
         (
@@ -186,7 +186,7 @@ MOD = {
         ("", MOD, {}),
         (
             "",
-            MOD | {"enabledPlugins": {"brimline@brimline": True, "a@b": True}},
+            MOD | {"enabledPlugins": {"brimline-mod@brimline": True, "a@b": True}},
             {"enabledPlugins": {"a@b": True}},
         ),
         (None, MOD, MOD),

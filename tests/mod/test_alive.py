@@ -18,7 +18,7 @@ def test_it_is_noted_with_the_client_and_the_setting(home_dir: str, project_dir:
     """In the session's folder, where the gateway and `doctor` look."""
     folder = SessionState(home_dir, "s1").folder
     cold = {"tokens": 100_000, "after_s": 300}
-    told = {"folder": folder, "cold": cold}
+    told = {"folder": folder, "cold": cold, "launcher": f"{home_dir}/bin/hook"}
     assert say(home_dir, project_dir) == told
     sign = SessionState(home_dir, "s1").read_document(MOD_ALIVE)
     assert (sign["client"], sign["inside"]) == ("2.1.325", "balanced")

@@ -1,13 +1,14 @@
 """Bulk's face to the hooks: a large result on its way into the window, pins, overwrites.
 
-Fast path: imports only `clienttools`, `io` and `marks`.
+Fast path: imports only `clienttools`, `io`, `paths`, `session` and `marks`.
 """
 
 from __future__ import annotations
 
 from brimline.bulk import marks
 from brimline.bulk.marks import LEARNED, OFFER, PAST, PINS_WAIT, PREVIEWED
-from brimline.fast import io
+from brimline.fast import io, paths
+from brimline.state.session import MOD_ALIVE
 from brimline.transcript import clienttools
 
 TYPE_CHECKING = False
@@ -16,6 +17,11 @@ if TYPE_CHECKING:
     from brimline.hooks.turn import Turn
 
 _ROTATE_AT_BYTES = 256 << 10
+_WITHOUT_MOD = "offload-without-mod"
+NO_MOD = (
+    "brimline: its mod does not run here, so that large results stay whole and compactions are the "
+    "client's own. It takes Claude Code 2.1.287, and settings that do not forbid mods."
+)
 END_IS_LOST = (
     "[brimline] The client cut this output at 10,000 characters; its end is missing. "
     "Run it again with `2>&1 | tail -60`."
@@ -63,12 +69,26 @@ def pre_tool_use(turn: Turn) -> Decision | None:
 
 
 def user_prompt_submit(turn: Turn) -> Decision | None:
-    """Do what pin directives in a prompt say."""
-    if "pin" not in turn.event.prompt.lower():
-        return None
-    from brimline.bulk import pinning
+    """Do what pin directives in a prompt say; tell where the plugin runs without its mod."""
+    if "pin" in turn.event.prompt.lower():
+        from brimline.bulk import pinning
 
-    return pinning.decision_obeying_directives(turn)
+        return pinning.decision_obeying_directives(turn)
+    if MOD_ALIVE not in turn.state.names and paths.is_plugin():
+        return _tell_that_mod_is_missing(turn)
+    return None
+
+
+def _tell_that_mod_is_missing(turn: Turn) -> Decision | None:
+    """Say so at the second prompt, by which the mod would have signed, and then no more."""
+    folder = turn.state.folder
+    if io.create_exclusively(f"{folder}/{_WITHOUT_MOD}", b"") or not io.create_exclusively(
+        f"{folder}/{_WITHOUT_MOD}-told", b""
+    ):
+        return None
+    from brimline.fast.decision import Decision
+
+    return Decision(person_notes=(NO_MOD,))
 
 
 def pre_compact(turn: Turn) -> None:

@@ -22,7 +22,19 @@ USUAL_CLIENT_DIR, USUAL_DATA_DIR = "/.claude", "/brimline"
 
 # Where our own files are.
 PACKAGE_DIR = __file__[: -len("/fast/paths.py")]
+# Where the launcher lies in the data folder.
+LAUNCHER = "/bin/hook"
+PLUGIN_MANIFEST = "/.claude-plugin/plugin.json"
 # Figures of sessions for the pages, made from what is elsewhere.
+
+
+def is_plugin() -> bool:
+    """Tell whether this package is part of the plugin, and not what the command installed."""
+    try:
+        io.system.stat(PACKAGE_DIR[: PACKAGE_DIR.rindex("/")] + PLUGIN_MANIFEST)
+    except OSError:
+        return False
+    return True
 
 
 def pin(data: str, client: str | None = None, home: str = "") -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from brimline.fast import io, paths
 from brimline.hooks import table, wire
 from brimline.hooks.turn import Turn, ask_rooms, call_room, log_failure
-from brimline.state.session import MOD_ALIVE, MOD_JUDGED
+from brimline.state.session import LEFT_TO_PLUGIN, MOD_ALIVE, MOD_JUDGED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,7 +69,23 @@ def open_turn(name: str, raw: bytes, home_dir: str) -> Turn | None:
     event = wire.Event(name, raw)
     if event.agent_id and not table.EVENTS[name].subagents and event.tool not in table.RECALL:
         return None
-    return Turn(event, home_dir)
+    turn = Turn(event, home_dir)
+    return None if _is_left_to_plugin(turn) else turn
+
+
+def _is_left_to_plugin(turn: Turn) -> bool:
+    """Tell whether this session has the plugin, which then answers: found out as it starts."""
+    starts = turn.event.name == "SessionStart"
+    if not starts and LEFT_TO_PLUGIN not in turn.state.names:
+        return False
+    if paths.is_plugin():
+        return False
+    from brimline.settings import plugins
+
+    if starts and plugins.plugin_at_work(turn.project):
+        io.create_exclusively(f"{turn.state.folder}/{LEFT_TO_PLUGIN}", b"")
+        return True
+    return not starts
 
 
 def respond(name: str, raw: bytes, home_dir: str) -> bytes:

@@ -85,6 +85,17 @@ ANSWERED = (
     SlashCommand("on", "Let brimline speak in this session again"),
 )
 COMMANDS = (*ANSWERED, CARD)
+# The plugin offers these in place of a command for a shell.
+STATUSLINE = SlashCommand(
+    "statusline", "Show the window in the status line, with your own", hint="on|off"
+)
+FORGET = SlashCommand(
+    "forget", "Delete what brimline keeps of sessions", hint="session|project|everything"
+)
+IN_PLUGIN = (
+    *[command for command in ANSWERED if command.name != "purge"],
+    *(STATUSLINE, FORGET),
+)
 NAMES = tuple(f"{command.name}.md" for command in COMMANDS)
 _UNANSWERED = "brimline did not answer this command."
 _SIGNATURE = re.compile(rb"^brimline: ([0-9a-f]{16})\n", re.MULTILINE)

@@ -21,7 +21,6 @@ from brimline.bulk import contents, layout, marks
 from brimline.errors import StoreError, reason
 from brimline.fast import io, json, paths
 from brimline.install import datafolder, entries
-from brimline.launch import LAUNCHER
 from brimline.recall import database
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ _MAY_BE_EMPTY = r"history\.jsonl|store/last_key|.*\.sqlite3"
 def check_files(home_dir: str, _project_dir: str) -> Iterator[Said]:
     """Name the files that are damaged."""
     until = time.monotonic() + _BLOBS_S
-    found = [*datafolder.our_files(home_dir, of_any_kind=True), home_dir + LAUNCHER]
+    found = [*datafolder.our_files(home_dir, of_any_kind=True), home_dir + paths.LAUNCHER]
     problems = [
         (path, problem)
         for path in random.sample(found, len(found))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from brimline.fast import paths
 from brimline.install import client, entries, modfolder, parts
-from brimline.settings import clientsettings, config
+from brimline.settings import clientsettings, config, plugins
 from brimline.state.session import MOD_ALIVE, SessionState
 
 if TYPE_CHECKING:
@@ -27,9 +27,9 @@ def check_mod(home_dir: str, project_dir: str) -> Iterator[Said]:
     """Say whether the mod is there and was loaded, and who else would answer a compaction."""
     if not parts.our_entries_in(parts.settings_path("user", project_dir)):
         return
-    enabled = client.is_our_plugin_on(project_dir)
+    enabled = plugins.is_mod_on(project_dir)
     if not enabled:
-        yield ("mod-left-out" if enabled is None else "mod-disabled"), {"plugin": client.PLUGIN_ID}
+        yield ("mod-left-out" if enabled is None else "mod-disabled"), {"plugin": plugins.MOD}
         return
     inside = config.load(home_dir, project_dir).values["compaction.inside"]
     if inside == "off":
@@ -43,7 +43,7 @@ def check_mod(home_dir: str, project_dir: str) -> Iterator[Said]:
     for command in _foreign_precompact_commands(settings):
         yield "mod-precompact", {"command": command}
     for name in _names_of_rival_mods(settings):
-        yield "mod-rival", {"rival": name, "plugin": client.PLUGIN_ID}
+        yield "mod-rival", {"rival": name, "plugin": plugins.MOD}
 
 
 def _read_all_settings(project_dir: str) -> list[dict[str, Any]]:
@@ -88,14 +88,14 @@ def _names_of_rival_mods(settings: list[dict[str, Any]]) -> list[str]:
     for found in settings:
         held = found.get("enabledPlugins")
         names |= {name: on is True for name, on in held.items()} if isinstance(held, dict) else {}
-    earlier = itertools.takewhile(lambda name: name != client.PLUGIN_ID, names)
+    earlier = itertools.takewhile(lambda name: name != plugins.MOD, names)
     return [name for name in earlier if names[name] and _does_plugin_answer_compaction(name)]
 
 
 def _does_plugin_answer_compaction(name: str) -> bool:
     return any(
         b"session.compact" in module.read_bytes()
-        for folder in client.folders_of_plugin(name)
+        for folder in plugins.folders_of_plugin(name)
         for module in Path(folder).glob("hooks/*.[jt]s*")
         if os.access(module, os.R_OK)
     )

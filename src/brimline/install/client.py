@@ -1,4 +1,4 @@
-"""The client's own record of brimline, and its own command, which alone may change that."""
+"""The client's own command, which alone may change its record of brimline."""
 
 from __future__ import annotations
 
@@ -7,37 +7,19 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from brimline import programs
 from brimline.errors import reason
 from brimline.fast import paths
-from brimline.settings import clientsettings, pinned
+from brimline.settings import pinned
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-MARKETPLACE = PLUGIN = "brimline"
-PLUGIN_ID = f"{PLUGIN}@{MARKETPLACE}"
 _TIMEOUT_S = 60.0
 _REASON_LENGTH = 200
 _QUIET = {"DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
-
-
-def folder_of_our_marketplace() -> str | None:
-    """The folder that the client takes the marketplace of our name from; None without one."""
-    known = clientsettings.read_settings(_path_in_plugins_folder("known_marketplaces"))
-    path = _as_dict(_as_dict(known.get(MARKETPLACE)).get("source")).get("path")
-    return path if isinstance(path, str) else None
-
-
-def is_our_plugin_on(project_dir: str) -> bool | None:
-    """Whether the settings that hold in a project enable the plugin; None: they do not name it."""
-    found = None
-    for path in clientsettings.path_by_scope(project_dir).values():
-        enabled = _as_dict(clientsettings.read_settings(path).get("enabledPlugins")).get(PLUGIN_ID)
-        found = enabled if isinstance(enabled, bool) else found
-    return found
 
 
 def claude_on_path() -> str | None:
@@ -94,15 +76,6 @@ def client_version_on_path() -> tuple[int, ...]:
     return tuple(int(word) for word in words if word.isdigit() and not code)
 
 
-def folders_of_plugin(name: str) -> list[str]:
-    """Where the client has installed a plugin, by its own record."""
-    plugins = clientsettings.read_settings(_path_in_plugins_folder("installed_plugins"))
-    found = _as_dict(plugins.get("plugins")).get(name)
-    records = found if isinstance(found, list) else []
-    places = [_as_dict(record).get("installPath") for record in records]
-    return [place for place in places if isinstance(place, str)]
-
-
 def _code_and_output_of(
     command: list[str], folder: str, variables: dict[str, str], timeout_s: float
 ) -> tuple[int, str]:
@@ -121,11 +94,3 @@ def _code_and_output_of(
         )
         said.seek(0)
         return done.returncode, said.read().decode("utf-8", "replace")
-
-
-def _path_in_plugins_folder(name: str) -> str:
-    return f"{paths.client_config_dir()}/plugins/{name}.json"
-
-
-def _as_dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}

@@ -16,7 +16,7 @@ from brimline.install import client, datafolder, entries, modfolder, parts, pyth
 from brimline.install.doctor import findings_text, run_checks_as_document
 from brimline.install.modfolder import Mod
 from brimline.install.parts import Plan, Settings
-from brimline.settings import config, pinned
+from brimline.settings import config, pinned, plugins
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _SCOPES = click.Choice(parts.SCOPES)
 _USER_ONLY = "slash commands, the MCP server and the mod come with --scope user only"
+_AT_WORK = "the plugin {0} is at work: what this installs rests while that is on"
+_STAYS = "the plugin stays: `claude plugin uninstall {0}` takes it out"
 # A new file that is longer is the mod's program, in which the settings would drown.
 _LONG_BYTES = 8_000
 _NO_NEWLINE = "\n\\ No newline at end of file\n"
@@ -71,6 +73,7 @@ def install(diff: bool, dry_run: bool, yes: bool, as_json: bool, **chosen: Any) 
     to_install = _parts_to_install(options, wired, home_dir, project_dir)
     plans = _plan_or_install_parts(to_install, do=False)
     remarks = Plan(notes=[] if options.scope == "user" else [_USER_ONLY])
+    remarks.notes += _notes_on_plugin(project_dir, _AT_WORK)
     whole = Plan.join_plans([*plans, remarks])
     place = to_install[0].subject
     report = {"settings": place, "interpreter": wired.interpreter}
@@ -92,6 +95,11 @@ def install(diff: bool, dry_run: bool, yes: bool, as_json: bool, **chosen: Any) 
     text = "\n".join([*(lines if done.has_changes else [already]), *_warning_and_note_lines(done)])
     output.answer(report | _plan_document(done), text, as_json=as_json)
     _ask_to_index_past_sessions(home_dir, project_dir, yes=yes)
+
+
+def _notes_on_plugin(project_dir: str, words: str) -> list[str]:
+    plugin = plugins.plugin_at_work(project_dir)
+    return [words.format(plugin)] if plugin else []
 
 
 def _ask_to_index_past_sessions(home_dir: str, project_dir: str, *, yes: bool) -> None:
@@ -138,6 +146,7 @@ def uninstall(scope: str | None, delete_data: bool, yes: bool, as_json: bool) ->
     problems = list(dict.fromkeys(problems + (data.problems if data else [])))
     out = [part for part, plan in zip(removable, done, strict=True) if plan.has_changes]
     whole = Plan.join_plans(done)
+    whole.notes += _notes_on_plugin(project_dir, _STAYS)
     whole.files += parts.remove_launcher_if_unused(home_dir, project_dir)
     if scope in (None, "user"):
         pinned.forget(home_dir)

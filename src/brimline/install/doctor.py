@@ -11,11 +11,11 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline import output
+from brimline import __version__, output
 from brimline.errors import BrimlineError, InstallError, reason
 from brimline.hooks import table
-from brimline.install import client, entries, parts, pythons, settingsfile, wiring
-from brimline.settings import clientsettings
+from brimline.install import entries, parts, pythons, settingsfile, wiring
+from brimline.settings import clientsettings, plugins
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -110,7 +110,11 @@ def _check_settings_and_entries(home_dir: str, project_dir: str) -> Iterator[Sai
             yield "hooks-disabled", {"path": path, "key": key}
     found = {path: entries.our_hooks_in(values) for path, values in settings.items()}
     found = {path: ours for path, ours in found.items() if ours}
-    if not found:
+    plugin = plugins.plugin_at_work(project_dir)
+    if plugin:
+        said = {"plugin": plugin, "version": plugins.version_of_plugin(plugin), "own": __version__}
+        yield ("plugin" if said["version"] == __version__ else "plugin-of-other-version"), said
+    elif not found:
         yield "not-installed", {}
     for path, ours in found.items():
         yield from _check_entries(path, ours, home_dir, project_dir)
@@ -189,7 +193,7 @@ def _check_slash_commands(home_dir: str, project_dir: str) -> Iterator[Said]:
     """The slash commands, which come with entries in the user's settings."""
     if not parts.our_entries_in(parts.settings_path("user", project_dir)):
         return
-    has_mod = client.is_our_plugin_on(project_dir) is not None
+    has_mod = plugins.is_mod_on(project_dir) is not None
     started = pythons.program_of_this_process(home_dir)
     plan = parts.Commands(home_dir, started, has_mod=has_mod).plan_or_install(do=False)
     names = [change.path.removeprefix(f"{parts.slash_commands_folder()}/") for change in plan.files]

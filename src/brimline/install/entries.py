@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from brimline.fast import io, paths
 from brimline.hooks import table
-from brimline.launch import LAUNCHER, bootstrap_code, is_bootstrap, is_launcher
+from brimline.launch import bootstrap_code, is_bootstrap, is_launcher
 
 _STATUSLINE = "statusline"
 # The folder with the package, and what was written down: the data folder first.
@@ -71,7 +71,7 @@ def launcher_path_if_usable(interpreter: str, home_dir: str) -> str | None:
     first_line = os.fsencode(f"#!{interpreter} {_OPTIONS}")
     if len(first_line.split()) > 2 or len(first_line) > _FIRST_LINE_BYTES:  # noqa: PLR2004 - path and options
         return None
-    path = home_dir + LAUNCHER
+    path = home_dir + paths.LAUNCHER
     is_anothers = os.path.lexists(path) and not is_launcher(path)
     return None if is_anothers or _is_on_noexec_disk(home_dir) else path
 
@@ -118,7 +118,7 @@ def parse_our_command(program: str, arguments: list[str]) -> Installed | None:
     if is_launcher(program) and arguments and arguments[0] in (*table.EVENTS, _STATUSLINE):
         first, _, code = _read_launcher_text(program).partition("\n")
         interpreter = first.removeprefix("#!").removesuffix(_OPTIONS).strip() or None
-        root, home = _package_and_data_folder_in_code(code)[0], program.removesuffix(LAUNCHER)
+        root, home = _package_and_data_folder_in_code(code)[0], program.removesuffix(paths.LAUNCHER)
         name, *wrapped = arguments
         return Installed(name, program, interpreter, root, home, *wrapped[:1])
     if len(arguments) <= _CODE_AT + 1 or not is_bootstrap(arguments[_CODE_AT]):

@@ -15,10 +15,10 @@ from brimline import __version__
 from brimline.errors import InstallError
 from brimline.fast import io
 from brimline.hooks import slashcommands
-from brimline.install import client, entries
+from brimline.install import entries
 from brimline.install.parts import Plan
 from brimline.install.records import Change, read_if_plain_file
-from brimline.settings import clientsettings
+from brimline.settings import clientsettings, plugins
 
 EFFECT = (
     "mod     compactions without a model request: old results become lines with a key;",
@@ -26,6 +26,7 @@ EFFECT = (
 )
 _ABOUT = "Compacts a Claude Code session without asking a model."
 _OWNER = {"name": "brimline"}
+_LEFT_TO_MOD = ("PostToolUse", "PostToolUseFailure")
 _MARKETPLACE_FILE = ".claude-plugin/marketplace.json"
 
 
@@ -60,9 +61,9 @@ class Mod:
         ours = os.walk(self.folder) if _is_our_folder(self.folder) else ()
         present = [f"{at}/{name}" for at, _, names in ours for name in sorted(names)]
         plan = Plan([Change(path, read_if_plain_file(path), None) for path in present])
-        known = client.folder_of_our_marketplace()
+        known = plugins.folder_of_marketplace(plugins.NAME)
         if known and os.path.realpath(known) == os.path.realpath(self.folder):
-            plan.calls = [("plugin", "marketplace", "remove", client.MARKETPLACE)]
+            plan.calls = [("plugin", "marketplace", "remove", plugins.NAME)]
         if do and present:
             shutil.rmtree(self.folder, ignore_errors=True)
         plan.call_client("the client's record of the mod", do=do)
@@ -71,30 +72,53 @@ class Mod:
 
 def mod_files(wired: entries.Wiring) -> dict[str, bytes]:
     """Every file of the mod by its path in the folder."""
-    about = {"name": client.PLUGIN, "version": __version__, "description": _ABOUT}
+    about = {"name": plugins.MOD_NAME, "version": __version__, "description": _ABOUT}
     marketplace = {
-        "name": client.MARKETPLACE,
+        "name": plugins.NAME,
         "owner": _OWNER,
         "metadata": {"description": "brimline, as installed on this machine."},
-        "plugins": [about | {"source": f"./{client.PLUGIN}"}],
+        "plugins": [about | {"source": f"./{plugins.NAME}"}],
     }
-    commands = [
-        {"name": f"{slashcommands.NAMESPACE}-{command.name}", "description": command.description}
-        | ({"argumentHint": command.hint} if command.hint else {})
-        for command in (*slashcommands.ANSWERED, slashcommands.PANE)
-    ]
     from brimline.mod import modsource  # the rest of us works without that room
 
     # Before an event's name `hook` is the whole of an entry of ours in the client's settings.
     started: dict[str, Any] = {"command": wired.hook_argv("mod"), "hook": wired.hook_argv("")[:-1]}
-    started["commands"] = commands
+    started["commands"] = _commands_for_client(slashcommands.ANSWERED)
     return {
         _MARKETPLACE_FILE: _json_bytes(marketplace),
-        f"{client.PLUGIN}/.claude-plugin/plugin.json": _json_bytes(about | {"author": _OWNER}),
-        f"{client.PLUGIN}/hooks/hooks.json": _json_bytes({"modules": ["./register.js"]}),
-        f"{client.PLUGIN}/hooks/register.js": modsource.joined_mod_javascript_bytes(),
-        f"{client.PLUGIN}/brimline.json": _json_bytes(started),
+        f"{plugins.NAME}/.claude-plugin/plugin.json": _json_bytes(about | {"author": _OWNER}),
+        f"{plugins.NAME}/hooks/hooks.json": _json_bytes({"modules": ["./register.js"]}),
+        f"{plugins.NAME}/hooks/register.js": modsource.joined_mod_javascript_bytes(),
+        f"{plugins.NAME}/brimline.json": _json_bytes(started),
     }
+
+
+def plugin_files() -> dict[str, bytes]:
+    """The files of the plugin that follow from the code, by their path in its folder.
+
+    Results of tools are left to the mod: a hook would be a process for each of them.
+    """
+    from brimline.mod import modsource
+
+    start = "${CLAUDE_PLUGIN_ROOT}/hooks/start"
+    groups = entries.hook_group_by_event(entries.Wiring("", "", "", launcher=start, allow=True))
+    hooks = {event: [group] for event, group in groups.items() if event not in _LEFT_TO_MOD}
+    for group in groups.values():
+        group["hooks"][0]["args"].insert(0, "${CLAUDE_PLUGIN_DATA}")
+    commands = _commands_for_client(slashcommands.IN_PLUGIN)
+    return {
+        "hooks/hooks.json": _json_bytes({"modules": ["./register.js"], "hooks": hooks}),
+        "hooks/register.js": modsource.joined_mod_javascript_bytes(),
+        "brimline.json": _json_bytes({"is_plugin": True, "commands": commands}),
+    }
+
+
+def _commands_for_client(commands: tuple[slashcommands.SlashCommand, ...]) -> list[dict[str, str]]:
+    return [
+        {"name": f"{slashcommands.NAMESPACE}-{command.name}", "description": command.description}
+        | ({"argumentHint": command.hint} if command.hint else {})
+        for command in (*commands, slashcommands.PANE)
+    ]
 
 
 def _is_our_folder(place: str) -> bool:
@@ -103,7 +127,7 @@ def _is_our_folder(place: str) -> bool:
     there = {
         os.path.relpath(f"{at}/{name}", place) for at, _, names in os.walk(place) for name in names
     }
-    is_named_ours = (found.get("name"), found.get("owner")) == (client.MARKETPLACE, _OWNER)
+    is_named_ours = (found.get("name"), found.get("owner")) == (plugins.NAME, _OWNER)
     return is_named_ours or (bool(there) and there <= mod_files(entries.NOWHERE).keys())
 
 

@@ -17,7 +17,7 @@ from brimline.fast import io, paths
 from brimline.hooks import slashcommands
 from brimline.install import client, entries, pythons, records, settingsfile, wiring
 from brimline.install.records import Change, Record
-from brimline.launch import LAUNCHER, is_launcher
+from brimline.launch import is_launcher
 from brimline.settings import clientsettings, config
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def wiring_for_interpreter(interpreter: str, home_dir: str) -> entries.Wiring:
 def interpreter_in_use(home_dir: str, path: str) -> str | None:
     """Return what runs the hooks already: by the launcher, or a settings file."""
     earlier = [
-        entries.parse_our_command(home_dir + LAUNCHER, ["Stop"]),
+        entries.parse_our_command(home_dir + paths.LAUNCHER, ["Stop"]),
         *[entry for entry in our_entries_in(path) if is_trusted_entry(entry, path, home_dir)],
     ]
     return next((entry.interpreter for entry in earlier if entry and entry.interpreter), None)
@@ -164,12 +164,12 @@ def is_trusted_entry(entry: entries.Installed, path: str, home_dir: str) -> bool
     trusts them, so nothing else that they name is started here.
     """
     files = clientsettings.path_by_scope("")
-    return path in (files["user"], files["managed"]) or entry.launcher == home_dir + LAUNCHER
+    return path in (files["user"], files["managed"]) or entry.launcher == home_dir + paths.LAUNCHER
 
 
 def remove_launcher_if_unused(home_dir: str, project_dir: str) -> list[Change]:
     """Remove the program that the client starts, once no settings that we know of name it."""
-    path = home_dir + LAUNCHER
+    path = home_dir + paths.LAUNCHER
     files = known_settings_paths(home_dir, project_dir)
     started = [entry.launcher for file in files for entry in our_entries_in(file)]
     if path in started or not (os.path.lexists(path) and is_launcher(path)):
@@ -260,7 +260,7 @@ class Settings:
         raw = file.raw or b""
         if known and settingsfile.sha256_of_content(raw) in known.written:
             return known.original
-        named = b"brimline" in raw or LAUNCHER.encode() in raw
+        named = b"brimline" in raw or paths.LAUNCHER.encode() in raw
         if not named or not (known or wiring.has_entries_of_ours(file.text)):
             return raw  # what holds nothing of ours need not even be valid
         text = wiring.without_entries(file.text, _parsed_original_or_none(known))

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from brimline.errors import InstallError, reason
-from brimline.fast import io
+from brimline.fast import io, paths
 from brimline.install.settingsfile import sha256_of_content
-from brimline.launch import LAUNCHER
 
 FORMAT = 2
 
@@ -84,7 +83,7 @@ class Change(NamedTuple):
             if self.after is None:
                 io.remove(self.path)
             else:
-                is_program = self.path.endswith(LAUNCHER)
+                is_program = self.path.endswith(paths.LAUNCHER)
                 io.replace_file(self.path, self.after, 0o700 if is_program else 0o600)
         except OSError as error:
             verb = "remove" if self.after is None else "write"

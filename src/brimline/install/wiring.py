@@ -9,8 +9,8 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from brimline.errors import InstallError
-from brimline.install import client, entries, jsontext
-from brimline.settings import clientsettings
+from brimline.install import entries, jsontext
+from brimline.settings import clientsettings, plugins
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -41,7 +41,7 @@ def with_entries(
     _refuse_unusable_hooks_value(parse_settings(text), wanted)
     for event in dict.fromkeys([*_groups_by_event(text), *wanted]):
         text = _with_only_our_group(text, event, wanted.get(event))
-    text = _with_statusline(text, wiring, inherited)
+    text = with_statusline(text, wiring, inherited)
     text = text if original is None else _without_rules(text, original)
     return text if wiring.mod is None else _with_mod(text, wiring.mod)
 
@@ -60,7 +60,7 @@ def without_entries(text: str, original: dict[str, Any] | None = None) -> str:
         text = _with_only_our_group(text, event, None, before)
     if held_ours:
         text = _without_empty_at(text, ("hooks",), before)
-    return _without_statusline(_without_mod(_without_rules(text, before), before), original)
+    return without_statusline(_without_mod(_without_rules(text, before), before), original)
 
 
 def has_entries_of_ours(text: str) -> bool:
@@ -109,7 +109,8 @@ def _with_only_our_group(
     return jsontext.with_appended(text, place, wanted)
 
 
-def _with_statusline(text: str, wiring: entries.Wiring, inherited: str | None) -> str:
+def with_statusline(text: str, wiring: entries.Wiring, inherited: str | None) -> str:
+    """Add or renew our status line, with what was there before inside it."""
     settings = parse_settings(text)
     if "statusLine" not in settings:
         value = {"type": "command", "command": entries.statusline_command(wiring, inherited)}
@@ -123,7 +124,8 @@ def _with_statusline(text: str, wiring: entries.Wiring, inherited: str | None) -
     return text if current == wanted else jsontext.with_value(text, _LINE, wanted)
 
 
-def _without_statusline(text: str, original: dict[str, Any] | None) -> str:
+def without_statusline(text: str, original: dict[str, Any] | None) -> str:
+    """Put back the status line that ours had taken in; none where there was none."""
     ours = entries.parse_our_statusline(statusline_command_of(parse_settings(text)))
     if ours is None:
         return text
@@ -151,8 +153,9 @@ def _without_rules(text: str, before: dict[str, Any]) -> str:
 _LINE = ("statusLine", "command")
 _ALLOW = ("permissions", "allow")
 # Where the client is told of a folder with plugins, and which of them it loads.
-_SOURCE = ("extraKnownMarketplaces", client.MARKETPLACE)
-_ENABLED = ("enabledPlugins", client.PLUGIN_ID)
+_SOURCE = ("extraKnownMarketplaces", plugins.NAME)
+_ENABLED = ("enabledPlugins", plugins.MOD)
+_ENABLED_EARLIER = ("enabledPlugins", plugins.EARLIER_MOD)
 
 
 def _with_mod(text: str, folder: str) -> str:
@@ -160,7 +163,10 @@ def _with_mod(text: str, folder: str) -> str:
     if not folder:
         return _without_mod(text, {})
     source = {"source": {"source": "directory", "path": folder}}
-    for path, value in ((_SOURCE, source), (_ENABLED, True)):
+    is_on = _value_at(parse_settings(text), _ENABLED_EARLIER)
+    if is_on is not None:
+        text = jsontext.without_value(text, _ENABLED_EARLIER)
+    for path, value in ((_SOURCE, source), (_ENABLED, is_on is not False)):
         held = parse_settings(text).get(path[0], {})
         if not isinstance(held, dict):
             continue  # the client does not understand it either
@@ -172,7 +178,7 @@ def _with_mod(text: str, folder: str) -> str:
 
 
 def _without_mod(text: str, before: dict[str, Any]) -> str:
-    for path in (_ENABLED, _SOURCE):
+    for path in (_ENABLED, _ENABLED_EARLIER, _SOURCE):
         if _value_at(parse_settings(text), path) is not None and _value_at(before, path) is None:
             text = _without_empty_at(jsontext.without_value(text, path), path[:1], before)
     return text

@@ -167,7 +167,7 @@ def _result(method: str, params: Json) -> Json:
     if method == "ping":
         return {}
     if method == "tools/list":
-        return {"tools": tools.TOOLS}
+        return {"tools": [] if tools.are_left_to_plugin() else tools.TOOLS}
     if method == "tools/call":
         name, arguments = _text_among(params, "name"), params.get("arguments") or {}
         if not isinstance(arguments, dict):
@@ -190,7 +190,8 @@ def _discovery() -> Json:
 def _introduction() -> Json:
     from brimline.mcp import tools
 
-    return {"capabilities": {"tools": {"listChanged": False}}, "instructions": tools.INSTRUCTIONS}
+    instructions = "" if tools.are_left_to_plugin() else tools.INSTRUCTIONS
+    return {"capabilities": {"tools": {"listChanged": False}}, "instructions": instructions}
 
 
 def _text_among(params: Json, name: str) -> str:

@@ -96,6 +96,13 @@ TOOLS = [
 ]
 
 
+def are_left_to_plugin() -> bool:
+    """Tell whether the client has the plugin as well, whose server offers the same."""
+    from brimline.settings import plugins
+
+    return not paths.is_plugin() and plugins.plugin_at_work(_project_dir()) is not None
+
+
 def answer(name: str, arguments: dict[str, Any]) -> tuple[str, bool]:
     """The text of the answer, and whether it tells of a failure."""
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from brimline.fast import io, policy
+from brimline.fast import io, paths, policy
 from brimline.figures import LEAST_TOKENS, SHORTEST_S
 from brimline.mod import modsource
 from brimline.state.session import MOD_ALIVE, SessionState
@@ -25,7 +25,7 @@ def respond(request: dict[str, Any], home_dir: str) -> dict[str, Any]:
     _replace_outdated_mod_javascript(f"{home_dir}/mod/brimline/hooks/register.js")
     is_wanted = values["compaction.when_cold"] != "off"
     cold = {"tokens": LEAST_TOKENS, "after_s": SHORTEST_S} if is_wanted else None
-    return {"folder": state.folder, "cold": cold}
+    return {"folder": state.folder, "cold": cold, "launcher": home_dir + paths.LAUNCHER}
 
 
 def _replace_outdated_mod_javascript(installed: str) -> None:

@@ -3,9 +3,12 @@
 export const LIMIT_MS = 8000 // the client does not count time spent in `$` calls, so we do
 
 // Where the session's files are, once Python has told, whether somebody is at a screen, what the client says at the start,
-// and what a compaction saves that is made at a resume.
-export const here = { folder: null, told: null, isInteractive: false, saving: null }
+// what a compaction saves that is made at a resume, and whether the plugin acts instead.
+export const here = { folder: null, told: null, isInteractive: false, saving: null, isIdle: false }
 here.beginning = new Promise(resolve => { here.begin = resolve })
+
+// Where one of our hooks fails, the client goes on as if it were not there.
+export const goOn = ($, e, next) => next(e)
 
 class Doubt extends Error {}
 export const doubt = reason => { throw new Doubt(reason) }
@@ -13,10 +16,10 @@ export const doubt = reason => { throw new Doubt(reason) }
 // Ask Python, which reads one JSON object and writes one, about the project that the session began in: what is current,
 // or stands in a variable, may be of anybody's choice.
 export async function run($, name, question) {
-  const { command } = await setup($)
+  const { command, settings } = await setup($)
   const cwd = await $.session.root()
   const stdin = JSON.stringify({ session: await $.session.id(), cwd, ...question })
-  const done = await $.process.run([...command, name], { stdin, timeoutMs: LIMIT_MS, env: { CLAUDE_PROJECT_DIR: cwd } })
+  const done = await $.process.run(name === "settings" ? settings : [...command, name], { stdin, timeoutMs: LIMIT_MS, env: { CLAUDE_PROJECT_DIR: cwd } })
   const answer = JSON.parse(done.stdout)
   return typeof answer.pass === "string" ? doubt(answer.pass) : answer
 }
@@ -27,11 +30,22 @@ export function within(limitMs, work) {
   return Promise.race([work, late]).finally(() => clearTimeout(timer))
 }
 
-// What the installer wrote, read once: its file may go while the session runs.
+// What the installer wrote, read once: its file may go while the session runs. That of the plugin cannot say where it lies.
 let installed = null
 export async function setup($) {
-  installed ??= JSON.parse(await $.fs.read(`${$.plugin.root}/brimline.json`))
-  return installed
+  if (installed) return installed
+  const found = JSON.parse(await $.fs.read(`${$.plugin.root}/brimline.json`))
+  if (found.is_plugin) {
+    found.hook = [`${$.plugin.root}/hooks/start`, await dataFolder($)]
+    found.command = [...found.hook, "mod"]
+    found.settings = [...found.hook, "settings"] // by which alone the plugin writes into them
+  }
+  return installed = found
+}
+
+// The plugin's own; older clients do not say, and there it follows from where the plugin lies.
+const dataFolder = async $ => {
+  try { return (await $.process.hookEnv()).CLAUDE_PLUGIN_DATA } catch { return "" }
 }
 
 const reported = new Set()

@@ -4,11 +4,12 @@
 // loaded; everybody else's stay. Then the same program is started from here, for the calls that need it. What a call
 // needs follows from the gate: up to where nothing is to be done, as the program itself said when it was last asked.
 
-import { LIMIT_MS, doubt, here, report, setup, within } from "./ask.js"
+import { LIMIT_MS, doubt, goOn, here, report, setup, within } from "./ask.js"
 import { withKeys } from "./cleared.js"
 import { answered, tellTier } from "./pane.js"
 
 const EVENTS = ["PostToolUse", "PostToolUseFailure"]
+const PLUGIN = /^brimline@(?!brimline$)/ // what an earlier version installed is no plugin that acts
 const EDITING = ["Edit", "MultiEdit", "Write", "NotebookEdit"]
 const NUMBERING_BYTES = 8 // before a line of a file, at most
 const TAIL_CHARACTERS = 2 // per token, at least
@@ -34,29 +35,31 @@ export function answerCalls(on) {
     const answer = await next(e)
     if (e.source !== undefined) return answer
     isOurs = false
-    const hooks = answer.value?.hooks
-    const { hook } = await setup($)
-    if (!hook || !hooks) return answer
+    const { hooks, enabledPlugins } = answer.value ?? {}
+    const { hook, is_plugin } = await setup($)
+    here.isIdle = !is_plugin && Object.entries(enabledPlugins ?? {}).some(([id, isOn]) => isOn && PLUGIN.test(id))
+    if (is_plugin) isOurs = true // it has no entries for these events
+    if (is_plugin || here.isIdle || !hook || !hooks) return answer
     const rest = { ...hooks }
     for (const name of EVENTS) if (hooks[name]) rest[name] = without(hooks[name], [...hook, name])
     isOurs = JSON.stringify(rest) !== JSON.stringify(hooks)
     return isOurs ? { ...answer, value: { ...answer.value, hooks: rest } } : answer
-  })
+  }).catch(goOn)
   on("classic.PostToolUse", async ($, e, next) => {
-    if (e.agent_id !== undefined) return next(e)
+    if (here.isIdle || e.agent_id !== undefined) return next(e)
     if (!isOurs) await measure($) // first, for a hook that the client itself starts
     const [answer] = await Promise.all([next(e), lookAtFill($)])
     const below = await withKeys($, answer)
     return isOurs ? answerCall($, below, () => judge($, e, below)) : below
-  })
+  }).catch(goOn)
   on("classic.PostToolUseFailure", async ($, e, next) => {
-    if (e.agent_id !== undefined) return next(e)
+    if (here.isIdle || e.agent_id !== undefined) return next(e)
     const [below] = await Promise.all([next(e), lookAtFill($)])
     results += 1
     tail += e.error.length / TAIL_CHARACTERS
     const isCut = e.tool_name === "Bash" && e.error.length >= LONGEST_FAILURE
     return isOurs && isCut ? answerCall($, below, () => startHook($, e)) : below
-  })
+  }).catch(goOn)
 }
 
 // A prompt, a command or a compaction may have changed anything.

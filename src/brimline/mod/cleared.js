@@ -3,7 +3,7 @@
 // The client keeps its books first (a row without text), then, if at all, tells the model of the pause. That note is
 // where the keys go; where it does not come, they go with the next call.
 
-import { LIMIT_MS, report, run, within } from "./ask.js"
+import { LIMIT_MS, goOn, here, report, run, within } from "./ask.js"
 import { show } from "./pane.js"
 
 const CUT = "tool_results_cut", NOTE = "critical_system_reminder" // as the client names its rows
@@ -12,11 +12,11 @@ let isUntold = false
 
 export function answerCuts(on) {
   on("session.append", { door: "attachment" }, async ($, e, next) => {
-    if (e.agentId !== undefined) return next(e)
+    if (here.isIdle || e.agentId !== undefined) return next(e)
     if (e.message.name === CUT) isUntold = true
     const text = e.message.name === NOTE && await keys($)
     return text ? next({ ...e, message: { ...e.message, content: extended(e.message.content, text) } }) : next(e)
-  })
+  }).catch(goOn)
 }
 
 // What other hooks answered to a call, with the keys that nobody was told of yet.

@@ -1,7 +1,7 @@
 // What a person sees of brimline inside the client: a text above the prompt, and the pane that `/brim-pane` opens.
 // Python makes the texts; nothing is asked, read or drawn for a pane that is closed.
 
-import { here, report, run } from "./ask.js"
+import { goOn, here, report, run } from "./ask.js"
 
 const ID = "brimline"
 const COLUMNS = 62 // as wide as it would like to be; one that is wider stands above the prompt, and takes the room there
@@ -24,6 +24,7 @@ export function draw(on) {
   })
 
   on("ui.render", { component: "Pane", requestId: ID }, async ($, e, next) => {
+    if (here.isIdle) return next(e)
     const { bodyColumns: columns, scroll: { bodyRows: rows } } = e.props
     const key = `${version} ${columns} ${rows}`
     hasRoom = columns <= COLUMNS
@@ -54,17 +55,17 @@ export function draw(on) {
     isOpen = (await $.ui.panes()).some(opened => opened.id === ID)
     if (!isOpen) replied = null
     return closed
-  })
+  }).catch(goOn)
   on("classic.SessionStart", ($, e, next) => { // also with the session that `/clear` begins
     here.begin(e)
     if (e.source !== "compact") renew($) // what was measured holds until PostCompact
     return next(e)
-  })
+  }).catch(goOn)
   on("classic.PostCompact", async ($, e, next) => {
     const below = await next(e)
     renew($)
     return below
-  })
+  }).catch(goOn)
 }
 
 const piece = Text => ([text, style], at) => {

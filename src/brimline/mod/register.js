@@ -8,7 +8,7 @@
 // back before the compaction, and everything would return. Rebuilt rows have no such links. Only what a person wrote is
 // returned by handle; a rebuilt row can hold text, calls and text results, but no thinking, images or attachments.
 
-import { LIMIT_MS, doubt, here, report, run, setup, within } from "./ask.js"
+import { LIMIT_MS, doubt, goOn, here, report, run, setup, within } from "./ask.js"
 import { answerCalls, askAgain, isOwn, measure } from "./calls.js"
 import { answerCuts } from "./cleared.js"
 import { awaitCold, forgetPause, lookAtCache } from "./cold.js"
@@ -22,6 +22,7 @@ const OFFERING_MS = 1000
 const MOST_MESSAGES = 4096 // the client hands out no more in the form of a request
 
 let signed = null // the session that was last told of
+let launcher = null // what `brimline install` has settings start
 let cold = null // from how many tokens on, and after how many seconds at the earliest, a cold cache is worth a word
 let isEnough = false // whether the next compaction will find enough to let go of, as far as asked
 
@@ -32,12 +33,14 @@ export const register = on => {
   drawSeam(on)
   on("session.start", async ($, e, next) => {
     here.isInteractive = e.isInteractive
+    if (here.isIdle) return next(e)
     tell($)
     await offerCommands($)
     await lookAtCache($)
     return next(e)
   })
   on("prompt.submit", async ($, e, next) => {
+    if (here.isIdle) return next(e)
     tell($) // `/clear` begins a session, too
     reply($, null)
     askAgain()
@@ -46,10 +49,10 @@ export const register = on => {
     const result = await next(e)
     if (here.isInteractive) tellTier($)
     return result
-  })
+  }).catch(goOn)
   on("turn.complete", ($, e, next) => {
     if (here.isInteractive && cold) awaitCold($, cold)
-    if (here.isInteractive && e.agentId === undefined) measure($)
+    if (here.isInteractive && !here.isIdle && e.agentId === undefined) measure($)
     return next(e)
   })
 
@@ -59,12 +62,12 @@ export const register = on => {
     if (e.command === "compact") return next(e).finally(() => drawSeamSoon($))
     const name = e.command.slice(5)
     const hasFile = e.command === `brim:${name}`
-    if (!hasFile && e.command !== `brim-${name}`) return next(e)
+    if (here.isIdle || (!hasFile && e.command !== `brim-${name}`)) return next(e)
     askAgain()
     try {
       if (hasFile && !(here.isInteractive && await isAnswered($, name))) return next(e)
       if (name === "pane") return await pane($, e)
-      const { text } = await run($, "command", { name, arguments: e.args })
+      const { text } = await run($, name === "statusline" ? "settings" : "command", { name, arguments: e.args })
       if (!here.isInteractive) return { text }
       reply($, text) // returned as text it would go to the model with the next prompt
       return {}
@@ -72,15 +75,15 @@ export const register = on => {
       report($, e.command, problem)
       return hasFile ? next(e) : { text: "brimline did not answer; `brimline doctor` may say why." }
     }
-  })
+  }).catch(goOn)
 
   on("tool.call", { tool: MEASURED_BEFORE }, async ($, e, next) => {
-    if (e.agentId === undefined) await measure($)
+    if (!here.isIdle && e.agentId === undefined) await measure($)
     return next(e)
-  })
+  }).catch(goOn)
 
   on("session.compact", async ($, e, next) => {
-    if (e.agentId !== undefined) return next(e)
+    if (here.isIdle || e.agentId !== undefined) return next(e)
     askAgain()
     if (e.trigger === "precompute") {
       try { // who had enough to let go of still has it with more
@@ -101,7 +104,7 @@ export const register = on => {
       if (problem?.message?.startsWith(TOO_LITTLE) && here.isInteractive) show($, `brimline leaves this compaction to a model: ${problem.message}`, true)
       return next(e)
     }
-  })
+  }).catch(goOn)
 }
 
 // At its start the client may not be ready for them yet.
@@ -130,7 +133,7 @@ const tell = async $ => {
 
 const signUp = async ($, session) => {
   const { version: client } = await $.session.version()
-  ;({ folder: here.folder, cold } = await run($, "alive", { session, client }))
+  ;({ folder: here.folder, cold, launcher } = await run($, "alive", { session, client }))
 }
 
 const isAnswered = async ($, name) => (await setup($)).commands.some(command => command.name === `brim-${name}`)
@@ -153,9 +156,9 @@ const foreign = (groups, own) =>
 
 const ask = async ($, e) => {
   checkShape(e.messages)
-  const { hook } = await setup($)
+  const { hook, is_plugin } = await setup($)
   const { hooks } = await $.settings.read()
-  if (foreign(hooks?.PreCompact, [...hook, "PreCompact"])) doubt("a PreCompact hook that is not brimline's would not run")
+  if (foreign(hooks?.PreCompact, [...(is_plugin ? [launcher] : hook), "PreCompact"])) doubt("a PreCompact hook that is not brimline's would not run")
   const sent = await $.session.messages({ as: "api" })
   if (sent.length >= MOST_MESSAGES) doubt("the history is too long to be read whole")
   const besides = besidesOf(sent, e.messages)

@@ -10,8 +10,9 @@ sends one JSON object on standard input and reads one from standard output:
              thoughts (whether readable thinking is to stay, as text), and line, for the person.
              The keys of the originals, keys and input_keys, are for others. With the trigger
              `precompute` nothing is moved: it reads is_enough.
-    alive    sends session, cwd, client; reads folder, and cold (from how many tokens on, and
-             after how many seconds, to ask for `pause`; null for never).
+    alive    sends session, cwd, client; reads folder, launcher (what settings start), and cold
+             (from how many tokens on, and after how many seconds, to ask for `pause`; null for
+             never).
     pause    sends session, cwd, is_resumed; reads text (the cache has expired) or wait_s (when
              to ask again); of a resumed session also saving: a compaction is to be made now.
     cleared  sends session, cwd; reads text (for the model) and person, both about what the client

@@ -3,7 +3,7 @@
 // The client draws the rows that stay once more and stores them again, in mid-turn at once, else with the next prompt. In
 // fullscreen what it drew before is still there, so they are left out; inline it is gone, so what was said is a dim line.
 
-import { here } from "./ask.js"
+import { goOn, here } from "./ask.js"
 
 const PLACING_MS = 300
 
@@ -22,7 +22,7 @@ export function drawSeam(on) {
     if (!awaited.length) drawSeamLine($)
     if (!awaited.length) textsAgain.clear()
     return stored ?? next(e)
-  })
+  }).catch(goOn)
   on("ui.render", { component: ["UserMessage", "AssistantMessage"] }, ($, e, next) => {
     const row = rowOf(e.requestId), text = e.props.text.trim()
     if (!rowsAgain.has(row) && !(textsAgain.has(text) && !rowsBefore.has(row))) return next(e)

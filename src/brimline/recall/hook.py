@@ -31,18 +31,25 @@ def session_start(turn: Turn) -> Decision | None:
 
 
 def pre_tool_use(turn: Turn) -> Decision | None:
-    """Leave to call `recall`, where the client says that it would ask the user's own server.
+    """Leave to call `recall`, where the client says that it would ask our own server.
 
     A project's server of that name stands before the user's, so that a permission rule, which knows
     names only, would let a stranger's pass. The client puts a rule that asks or denies above this.
     """
     server = turn.event.payload.get("mcp_server")
-    if not isinstance(server, dict) or server.get("source") != "user":
+    source = server.get("source") if isinstance(server, dict) else None
+    if source not in ("user", "plugin"):
         return None
+    from brimline.fast import paths
     from brimline.fast.decision import Decision
-    from brimline.settings import clientsettings
+    from brimline.settings import clientsettings, plugins
 
-    if not clientsettings.is_mcp_server_ours():
+    if source == "user":
+        is_ours = clientsettings.is_mcp_server_ours()
+    else:  # which plugin's, the client does not say: there must be no other of our name
+        others = plugins.plugins_of_our_name(turn.event.cwd or turn.project)[1:]
+        is_ours = paths.is_plugin() and not others
+    if not is_ours:
         return None
     return Decision(permission="allow", reason="brimline: recall gives what this project stored")
 

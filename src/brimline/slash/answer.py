@@ -16,7 +16,7 @@ from brimline import output
 from brimline.bulk import contents, layout, pinning, pins
 from brimline.errors import BrimlineError
 from brimline.fast.decision import Decision
-from brimline.hooks.slashcommands import ANSWERED
+from brimline.hooks.slashcommands import ANSWERED, FORGET
 from brimline.transcript import find
 
 if TYPE_CHECKING:
@@ -42,7 +42,8 @@ _MEMORY_HITS, _OUTPUT_HITS = 5, 10
 def decision_answering_prompt(turn: Turn) -> Decision | None:
     """The answer to a prompt; None for one that is not ours, or that is for the model."""
     match = _PROMPT.fullmatch(turn.event.prompt.rstrip())
-    command = next((c for c in ANSWERED if match and c.name == match[1]), None)
+    known = (*ANSWERED, FORGET)
+    command = next((c for c in known if match and c.name == match[1]), None)
     if match is None or command is None:
         return None
     if find.does_schedule_send(turn.event.transcript, turn.event.prompt):
@@ -200,6 +201,12 @@ def _switch_on_in_session(turn: Turn, _arguments: str, _watch: Watch) -> str:
     return "brimline: at work in this session."
 
 
+def _forget(turn: Turn, arguments: str, _watch: Watch) -> str:
+    from brimline.slash import forgetting
+
+    return forgetting.forget_if_confirmed(turn, arguments)
+
+
 _ANSWERS = {
     "status": _answer_status,
     "history": _answer_all_history,
@@ -210,4 +217,5 @@ _ANSWERS = {
     "unpin": _do_unpin,
     "off": _switch_off_in_session,
     "on": _switch_on_in_session,
+    "forget": _forget,
 }

@@ -43,6 +43,8 @@ MOD_READING = "mod-reading"
 _MOD_NOTICE = "mod-notice"
 # The calls that the client itself brought to a hook, in a session that has the mod as well.
 MOD_JUDGED = "mod-judged"
+# A session in which what the command installed leaves everything to the plugin.
+LEFT_TO_PLUGIN = "left-to-plugin"
 _OFF = "off"
 
 

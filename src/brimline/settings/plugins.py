@@ -1,0 +1,94 @@
+"""The client's plugins that are brimline: the one that brings all of it, and the command's mod.
+
+Where both are there the plugin acts, and what the command installed leaves everything to it.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from brimline.fast import paths
+from brimline.settings import clientsettings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+NAME = "brimline"
+# The mod that the command installs has a name of its own: the client loads one mod of each name.
+MOD_NAME = f"{NAME}-mod"
+MOD = f"{MOD_NAME}@{NAME}"
+EARLIER_MOD = f"{NAME}@{NAME}"
+
+
+def plugin_at_work(project_dir: str) -> str | None:
+    """The plugin that acts in a project, by its id; None without one.
+
+    The user alone switches it on; a project's settings may switch it off.
+    """
+    found = [name for name in plugins_of_our_name(project_dir) if _is_whole(name)]
+    files = clientsettings.path_by_scope(project_dir)
+    chosen = [_enabled_in(files[scope]) for scope in ("user", "managed")]
+    return next((name for name in found if any(one.get(name) is True for one in chosen)), None)
+
+
+def plugins_of_our_name(project_dir: str) -> list[str]:
+    """The ids of all plugins that are on in a project and are called like ours."""
+    enabled: dict[str, Any] = {}
+    for path in clientsettings.path_by_scope(project_dir).values():
+        enabled |= _enabled_in(path)
+    return [name for name, is_on in enabled.items() if is_on is True and _is_of_our_name(name)]
+
+
+def folder_of_marketplace(name: str) -> str | None:
+    """The folder that the client takes a marketplace from; None without one."""
+    known = _read_clients_record("known_marketplaces")
+    path = _as_dict(_as_dict(known.get(name)).get("source")).get("path")
+    return path if isinstance(path, str) else None
+
+
+def is_mod_on(project_dir: str) -> bool | None:
+    """Whether the settings that hold in a project enable the mod; None: they do not name it."""
+    found = None
+    for path in clientsettings.path_by_scope(project_dir).values():
+        is_on = _enabled_in(path).get(MOD)
+        found = is_on if isinstance(is_on, bool) else found
+    return found
+
+
+def folders_of_plugin(name: str) -> Iterator[str]:
+    """Where the client has installed a plugin, by its own record."""
+    records = _as_dict(_read_clients_record("installed_plugins").get("plugins")).get(name)
+    for record in records if isinstance(records, list) else []:
+        place = _as_dict(record).get("installPath")
+        if isinstance(place, str):
+            yield place
+
+
+def version_of_plugin(name: str) -> str:
+    """The version of a plugin that is installed; empty where that is not known."""
+    for place in folders_of_plugin(name):
+        version = clientsettings.read_settings(f"{place}{paths.PLUGIN_MANIFEST}").get("version")
+        if isinstance(version, str):
+            return version
+    return ""
+
+
+def _is_of_our_name(name: str) -> bool:
+    return name.partition("@")[0] == NAME and name != EARLIER_MOD
+
+
+def _is_whole(name: str) -> bool:
+    return any(os.path.isfile(f"{place}/hooks/start") for place in folders_of_plugin(name))
+
+
+def _enabled_in(settings_path: str) -> dict[str, Any]:
+    return _as_dict(clientsettings.read_settings(settings_path).get("enabledPlugins"))
+
+
+def _read_clients_record(name: str) -> dict[str, Any]:
+    return clientsettings.read_settings(f"{paths.client_config_dir()}/plugins/{name}.json")
+
+
+def _as_dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
