@@ -286,8 +286,7 @@ const BEGINNING_MS = 300 // at a start the client calls the two events at once, 
 
 let pause = null // the timer that runs while nothing is asked
 
-// At a resume compact before the first request, for afterwards it would cost what it is to save; or say so, as the person
-// set it. A hook's line for the person is not always drawn then.
+// At a resume, before the first request: compact, or say what that would save, as the person set it.
 async function lookAtCache($) {
   try {
     const { source, prompt_cache_likely_expired: isCold } = await within(BEGINNING_MS, here.beginning)
@@ -448,8 +447,8 @@ async function tellTier($) {
 
 // The screen at a compaction: one line where it happened, which lasts, and nothing drawn twice.
 //
-// The client draws the rows that stay once more and stores them again, in mid-turn at once, else with the next prompt. In
-// fullscreen what it drew before is still there, so they are left out; inline it is gone, so what was said is a dim line.
+// The client stores the rows that stay again and draws them once more. In fullscreen what it drew before is still there, so
+// they are left out; inline it is gone, so what was said is a dim line.
 
 
 const PLACING_MS = 300
@@ -461,18 +460,19 @@ const rowsBefore = new Set(), rowsAgain = new Set(), callsAgain = new Set()
 
 function drawSeam(on) {
   on("session.append", { door: ["prompt", "queue", "response", "tool-result"] }, async ($, e, next) => {
+    if (!awaited.length && e.door === "response") textsAgain.clear()
     if (!awaited.length || e.agentId !== undefined || !["user", "assistant"].includes(e.message.type)) return next(e)
     const at = awaited.findIndex(message => isSame(message, e.message))
     if (at >= 0) rowsAgain.add(rowOf(e.uuid))
     awaited = at < 0 ? [] : awaited.slice(at + 1)
     const stored = at < 0 ? null : await next(e)
     if (!awaited.length) drawSeamLine($)
-    if (!awaited.length) textsAgain.clear()
     return stored ?? next(e)
   }).catch(goOn)
   on("ui.render", { component: ["UserMessage", "AssistantMessage"] }, ($, e, next) => {
     const row = rowOf(e.requestId), text = e.props.text.trim()
-    if (!rowsAgain.has(row) && !(textsAgain.has(text) && !rowsBefore.has(row))) return next(e)
+    if (row === "placeholder" || (!rowsAgain.has(row) && (!textsAgain.has(text) || rowsBefore.has(row)))) return next(e)
+    rowsAgain.add(row)
     const { Box, Text } = $.ui.resolve(e)
     if (e.viewport.isFullscreen) return h(Box, {})
     return h(Text, { dimColor: true, wrap: "truncate-end" }, `${e.component === "UserMessage" ? "❯" : "●"} ${text.split("\n")[0]}`)
@@ -496,8 +496,12 @@ function markSeam(text, before, messages) {
   for (const { toolUses } of messages) for (const call of toolUses) callsAgain.add(call.tool_use_id)
 }
 
-// A prompt may say what was said before.
-const promptFollows = text => textsAgain.delete(text.trim())
+// After a typed command the client stores the rows without a word, and a prompt may say what was said before.
+function endSeam($, text) {
+  drawSeamLine($)
+  awaited = []
+  textsAgain.delete(text.trim())
+}
 
 // A command has ended; the client takes a moment to have its rows in their place.
 const drawSeamSoon = $ => setTimeout(() => drawSeamLine($), PLACING_MS)
@@ -557,7 +561,7 @@ export const register = on => {
     reply($, null)
     askAgain()
     forgetPause()
-    promptFollows(e.text)
+    endSeam($, e.text)
     const result = await next(e)
     if (here.isInteractive) tellTier($)
     return result

@@ -90,6 +90,23 @@ def test_a_compaction_is_one_line_on_the_screen_and_nothing_is_drawn_twice(
     assert installed.errors() == ""
 
 
+def test_a_typed_compact_leaves_nothing_on_the_screen_twice(
+    client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """Nor does it hide what is said again later."""
+    client.write_settings({"tui": "fullscreen"})
+    stub.script(read_all(write_files(client), filled(60_000)), *[text("THE-REPLY")] * 2)
+    with client.interactive() as live:
+        live.say("THE-PROMPT", "THE-REPLY")
+        short = live.say("/compact", SEAM)
+        live.say("THE-PROMPT")
+        again = live.wait_for(lambda now: now.count("THE-REPLY") > 1)
+
+    assert [short.count(words) for words in ("THE-PROMPT", "THE-REPLY")] == [1, 1]
+    assert [again.count(words) for words in ("THE-PROMPT", "THE-REPLY")] == [2, 2]
+    assert installed.errors() == ""
+
+
 def cold_session(client: Client, stub: StubApi, files: int, hours: int = 3) -> PrintResult:
     """A large session whose last request was so long ago."""
     begun = [read_all(write_files(client, files), LARGE)] if files else []

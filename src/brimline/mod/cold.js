@@ -8,8 +8,7 @@ const BEGINNING_MS = 300 // at a start the client calls the two events at once, 
 
 let pause = null // the timer that runs while nothing is asked
 
-// At a resume compact before the first request, for afterwards it would cost what it is to save; or say so, as the person
-// set it. A hook's line for the person is not always drawn then.
+// At a resume, before the first request: compact, or say what that would save, as the person set it.
 export async function lookAtCache($) {
   try {
     const { source, prompt_cache_likely_expired: isCold } = await within(BEGINNING_MS, here.beginning)

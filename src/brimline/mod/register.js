@@ -13,7 +13,7 @@ import { answerCalls, askAgain, isOwn, measure } from "./calls.js"
 import { answerCuts } from "./cleared.js"
 import { awaitCold, forgetPause, lookAtCache } from "./cold.js"
 import { draw, pane, reply, show, tellTier } from "./pane.js"
-import { drawSeam, drawSeamSoon, markSeam, promptFollows } from "./seam.js"
+import { drawSeam, drawSeamSoon, endSeam, markSeam } from "./seam.js"
 
 const LONGEST_THOUGHT = 4000 // characters; what a model says between calls is shorter
 const TOO_LITTLE = "too little to let go of" // as Python says it
@@ -45,7 +45,7 @@ export const register = on => {
     reply($, null)
     askAgain()
     forgetPause()
-    promptFollows(e.text)
+    endSeam($, e.text)
     const result = await next(e)
     if (here.isInteractive) tellTier($)
     return result
