@@ -249,6 +249,8 @@ def test_the_server_is_checked(client: Home) -> None:
         (".mcp.json", {"mcpServers": {"brimline": {}}}),
         ("../.mcp.json", {"mcpServers": {"brimline": {}}}),
         (".claude/settings.json", {"extraKnownMarketplaces": {"brimline": {}}}),
+        (".mcp.json", {"mcpServers": {"brimline": {}}, "long": "x" * (2 << 20)}),
+        (".mcp.json", {"mcpServers": {"brimline": {}}, "other": "deep"}),
         (".mcp.json", {"mcpServers": {"other": {}}}),
         (".mcp.json", []),
     ],
@@ -257,7 +259,7 @@ def test_who_takes_our_name_is_told(installed: Home, file: str, document: Any) -
     """By `doctor`, and at the start of a session; and so are rules that go by the name."""
     path = Path(installed.project, file)
     path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(document))
+    path.write_text(json.dumps(document).replace('"deep"', "[" * 5_000 + "]" * 5_000))
     is_namesake = "brimline" in str(document)
     told = installed.run("doctor").out
 

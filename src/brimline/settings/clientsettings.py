@@ -178,8 +178,20 @@ def namesakes(project_dir: str) -> list[str]:
     files = path_by_scope(project_dir)
     keys += [(files[scope], "extraKnownMarketplaces") for scope in ("project", "local")]
     others = [(path, key) for path, key in keys if path != files["user"]]
-    held = [(path, read_settings(path).get(key)) for path, key in others]
-    return [path for path, named in held if isinstance(named, dict) and SERVER in named]
+    return [path for path, key in others if _names_us(path, key)]
+
+
+def _names_us(path: str, key: str) -> bool:
+    """Tell whether a file has our name under a key; what the client can read and we cannot does."""
+    try:
+        raw = io.read_file(path, _MOST_BYTES + 1) if Path(path).is_file() else b"[]"
+        found = json.loads(raw) if len(raw) <= _MOST_BYTES else None
+    except RecursionError:
+        return True
+    except (OSError, ValueError):
+        return False
+    named = found.get(key) if isinstance(found, dict) else None
+    return found is None or (isinstance(named, dict) and SERVER in named)
 
 
 def lets_recall_pass(settings: dict[str, Any]) -> bool:
