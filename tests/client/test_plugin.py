@@ -49,7 +49,7 @@ class Plugin:
     def publish(self) -> None:
         """Commit what is checked out, to where the client takes it from."""
         self.bare.parent.mkdir(parents=True, exist_ok=True)
-        for command in ("init -q", "add -A", "commit -q -m x", f"push -q {self.bare} HEAD:main"):
+        for command in ("init -q", "add -A", "commit -qm x", f"push -q {self.bare} HEAD:main"):
             if command.startswith("push") and not self.bare.exists():
                 self._run("git", "init", "-q", "--bare", "-b", "main", str(self.bare))
             self._run("git", "-C", str(self.checkout), *command.split())
@@ -169,6 +169,26 @@ def test_the_status_line_and_what_is_stored_are_the_users(plugin: Plugin, stub: 
     assert not here.events(session)
     assert not list(here.data.glob("store/blobs/*/*"))
     assert client.transcripts()
+
+
+def test_a_new_version_comes_with_an_update(plugin: Plugin, stub: StubApi) -> None:
+    """Data are the same; the status line starts the new one from the next session on."""
+    client, here = plugin.client, Installed(plugin.client)
+    plugin.install()
+    answer_of(client, "/brim-statusline on")
+    manifest = plugin.checkout / "plugin" / ".claude-plugin" / "plugin.json"
+    about = json.loads(manifest.read_bytes())
+    manifest.write_text(json.dumps(about | {"version": "99.0.0"}), encoding="utf-8")
+    plugin.publish()
+    plugin.claude("plugin", "marketplace", "update", "brimline-plugin")
+    plugin.claude("plugin", "update", ID)
+
+    stub.script(bash("seq 1 30000", filled(30_000)), bash("sleep 2"), text("END"))
+    run = client.run_print("go")
+
+    assert run.requests[-1].results()[0].startswith("[brimline stored ")
+    assert "/brimline/99.0.0'" in (here.data / "bin" / "hook").read_text(encoding="utf-8")
+    assert here.errors() == ""
 
 
 @pytest.mark.long
