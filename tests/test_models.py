@@ -68,7 +68,9 @@ def test_every_shipped_row_is_one_that_a_user_could_write() -> None:
     """The table passes its own check, holds every field, and its families run newest first."""
     newest: dict[str, Any] = {}
     for row in models.shipped_rows():
-        assert values.check_and_complete_model(row) == {"prices_above": None} | row
+        assert values.check_and_complete_model(row) == (
+            {"prices_above": None, "prices_before": [], "fast_times": 2} | row
+        )
         version = max([int(number) for number in text.split(".")] for text in row["versions"])
         assert version < newest.get(row["families"][0], [99])
         newest[row["families"][0]] = version

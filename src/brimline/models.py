@@ -48,7 +48,11 @@ UNKNOWN: Row = {
     "characters_per_token": MOST_CHARACTERS_PER_TOKEN,
     "prices": None,
     "prices_above": None,
+    "prices_before": [],
+    "fast_times": 2,
 }
+# A search of the service's own, and what requests cost that must stay in one country.
+SEARCH_DOLLARS, _US_TIMES = 0.01, 1.1
 _table: list[Row] = []
 # By their names: a session asks for the same one with each request.
 _shipped: dict[str | None, Model] = {}
@@ -101,11 +105,20 @@ class Model:
         """The newest model of the row, in words."""
         return " ".join([*self.row["families"][:1], *self.row["versions"][:1]])
 
-    def prices_for_prompt(self, prompt_tokens: int = 0) -> Prices | None:
-        """Return what a prompt of this size costs; None where nobody knows."""
+    def prices_for_prompt(self, prompt_tokens: int = 0, day: str = "") -> Prices | None:
+        """Return what a prompt of this size costs, or cost on a day; None where nobody knows."""
+        for row in self.row["prices_before"] if day else ():
+            if day < row["until"]:
+                return Prices(row)
         above = self.row["prices_above"]
         row = above if above and prompt_tokens > above["tokens"] else self.row["prices"]
         return Prices(row) if row else None
+
+    def times(self, kind: str) -> float:
+        """By how much a request is dearer that was `fast`, or stayed in the `us`."""
+        return (self.row["fast_times"] if "fast" in kind else 1) * (
+            _US_TIMES if "us" in kind else 1
+        )
 
 
 def lookup_model(name: str | None, user_rows: Iterable[Row] = ()) -> Model:
@@ -187,5 +200,5 @@ def rows_for_hooks(user_rows: Iterable[Row]) -> list[Row]:
     rows = []
     for row in [*user_rows, *shipped_rows()]:
         told = {key: row[key] for key in row if row[key] != UNKNOWN[key] or key == "versions"}
-        rows.append({key: told[key] for key in told if not key.startswith("prices")})
+        rows.append({key: told[key] for key in told if not key.startswith(("prices", "fast"))})
     return rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import textwrap
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from brimline import models
-from brimline.fast import paths
+from brimline.fast import clock, paths
 from brimline.figures import aftermath, bill, reader, spending, store, traces
+from brimline.settings import values
 from brimline.state import forgotten
 from brimline.state.forgotten import Asked
 from brimline.testing import SessionBuilder
@@ -139,9 +141,9 @@ def test_sums_agree_however_they_are_grouped(
 
     documents = [brimline("cost", "--by", by, "--json").document for by in bill.GROUPS]
 
-    assert [len(document["rows"]) for document in documents] == [2, 3, 2, 3]
+    assert [len(document["rows"]) for document in documents] == [2, 3, 1, 1, 3, 2, 3]
     totals = [document["total"] for document in documents]
-    assert totals == [totals[0]] * 4
+    assert totals == [totals[0]] * 7
     for document in documents:
         added = sum(row["dollars"] for row in document["rows"])
         assert added == pytest.approx(totals[0]["dollars"])
@@ -241,6 +243,8 @@ def row(name: str = FIRST, **fields: Any) -> dict[str, Any]:
     """A row of a bill of nothing, with what is given."""
     usual: dict[str, Any] = {"session": name, "dollars": 0.0, "subagent_dollars": 0.0}
     usual |= {"is_assumed": False, "requests": 1, "unpriced_requests": 0}
+    usual |= {"last_at": "2026-11-17T10:00:00.000Z", "title": "A wish", "project": "/home/dev/p"}
+    usual |= {"models": ["claude-opus-4-5-20251101"]}
     return usual | dict.fromkeys(spending.TOKENS, 0) | fields
 
 
@@ -269,24 +273,27 @@ def test_dollars_are_told_to_the_cent_and_smaller_ones_to_two_digits(
     assert bill.format_dollars(dollars) == text
 
 
-def test_a_bill_has_a_row_each_with_its_price_and_its_share_of_the_cache() -> None:
-    """Sessions go by the first eight letters of their id, everything else by its name."""
+def test_a_bill_has_a_row_each_that_says_what_it_is_of() -> None:
+    """Sessions by date, tokens, model, project and title; all else by its share of the cache."""
     tokens: dict[str, Any] = dict.fromkeys(spending.TOKENS[:3], 1)
     spent_row = row(dollars=1.5, requests=1_200, **tokens, cache_read_tokens=1, output_tokens=6)
 
-    shown = told(spent_row, row(SECOND, dollars=None), total={"dollars": 1.5, "requests": 1})
+    shown = told(spent_row, row(SECOND, dollars=None, title=""), total={"dollars": 1.5})
 
-    assert shown[0].split() == ["cost", "requests", "from", "cache", "session"]
-    assert [line.split() for line in shown[1:3]] == [
-        ["$1.50", "1,200", "25%", FIRST[:8]],
-        ["unknown", "1", "–", SECOND[:8]],
+    assert shown[:3] == [
+        "   cost  last        tokens  model     project  title",
+        f"  $1.50  2026-11-17      10  opus-4-5  p        {FIRST[:8]} A wish",
+        f"unknown  2026-11-17       0  opus-4-5  p        {SECOND[:8]}",
     ]
     assert shown[4] == "$1.50 at list price for 1 request."
     assert shown[5:] == [
         "What the client does not record, such as titles and its summaries, is not in it."
     ]
-    named = told({**row(), "project": "/home/dev/a-project"}, total={}, by="project")
-    assert named[1].endswith(" /home/dev/a-project")
+    named = told({**spent_row, "project": "/home/dev/a-project"}, total={}, by="project")
+    assert named[:2] == [
+        " cost  requests  tokens  from cache  project",
+        "$1.50     1,200      10         25%  /home/dev/a-project",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -296,10 +303,6 @@ def test_a_bill_has_a_row_each_with_its_price_and_its_share_of_the_cache() -> No
         ({"dollars": 3.0, "is_assumed": True}, "about $3.00 at list price for 1 request."),
         ({"is_assumed": True}, "About: a model is newer than the table of prices."),
         ({"subagent_dollars": 0.5}, "Of that $0.50 for subagents."),
-        (
-            {"unpriced_requests": 1},
-            "Not in it: 1 request of models without a known price.",
-        ),
     ],
 )
 def test_a_bill_says_what_else_is_known_of_it(total: dict[str, Any], sentence: str) -> None:
@@ -310,13 +313,118 @@ def test_a_bill_says_what_else_is_known_of_it(total: dict[str, Any], sentence: s
     assert sentence not in without
 
 
-@pytest.mark.parametrize(("rows", "more"), [(30, None), (31, "… and 1 more: --json has them all")])
-def test_of_a_long_bill_thirty_rows_are_shown(rows: int, more: str | None) -> None:
-    """And how many there are beside."""
-    shown = told(*[row(f"{number:08}") for number in range(rows)], total={})
+@pytest.mark.parametrize(
+    ("rows", "more"), [(30, ""), (32, "… and 2 more, $3.00: --json has them all")]
+)
+def test_of_a_long_bill_thirty_rows_are_shown(rows: int, more: str) -> None:
+    """And what the others come to."""
+    shown = told(*[row(f"{number:08}", dollars=1.5) for number in range(rows)], total={})
 
-    assert sum(line.endswith(f"{number:08}") for number, line in enumerate(shown[1:31])) == 30
-    assert (shown[31] or None) == more
+    assert sum(f"{number:08}" in line for number, line in enumerate(shown[1:31])) == 30
+    assert shown[31] == more
+
+
+def test_a_model_without_a_price_is_named_with_the_lines_that_give_it_one(
+    home_dir: str, project_dir: str, brimline: Run
+) -> None:
+    """They work as they are shown."""
+    session = built(project_dir)
+    for name in ("msg_1", "msg_2"):
+        ask(session, name, usage(1_000_000, 0, 0, 0), "Glimmer-7b")
+
+    lines = brimline("cost").out.splitlines()
+
+    first = lines.index("No price for 2 requests of Glimmer-7b. In config.toml:")
+    given = "\n".join(lines[first + 1 : first + 4]).replace("input = 0.0", "input = 3.0")
+    Path(home_dir, "config.toml").write_text(textwrap.dedent(given) + "\n")
+    document = brimline("cost", "--json").document
+    assert (document["total"]["dollars"], document["unpriced"]) == (6.0, {})
+
+
+@pytest.mark.parametrize(
+    ("more", "model", "dollars"),
+    [
+        ({}, "claude-opus-5-5", 4.0),
+        ({"speed": "standard", "inference_geo": "not_available"}, "claude-opus-5-5", 4.0),
+        ({"speed": "fast"}, "claude-opus-5-5", 8.0),
+        ({"speed": "fast"}, "claude-opus-4-6", 30.0),
+        ({"inference_geo": "us"}, "claude-opus-5-5", 4.4),
+        ({"speed": "fast", "inference_geo": "us"}, "claude-opus-5-5", 8.8),
+        ({"server_tool_use": {"web_search_requests": 3}}, "claude-opus-5-5", 4.03),
+        ({"server_tool_use": {"web_search_requests": "3"}}, "claude-opus-5-5", 4.0),
+    ],
+)
+def test_what_makes_a_request_dearer_is_in_its_price(
+    home_dir: str, project_dir: str, more: dict[str, Any], model: str, dollars: float
+) -> None:
+    """Fast mode, requests that stay in a country, searches of the service's own."""
+    ask(built(project_dir), "msg_1", usage(1_000_000, 0, 0, 0) | more, model)
+
+    total = bill.document(spent(home_dir))["total"]
+
+    assert total["dollars"] == pytest.approx(dollars)
+
+
+def test_a_price_holds_from_a_day_on(home_dir: str, project_dir: str) -> None:
+    """What was asked before costs what it cost then."""
+    session = built(project_dir, model="glimmer")
+    for day in (1, 2, 3):
+        at = f"2026-11-0{day}T00:00:00.000Z"
+        ask(session, f"msg_{day}", usage(1_000_000, 0, 0, 0), timestamp=at)
+    prices = dict.fromkeys(models.PRICE_NAMES, 1.0)
+    before = [prices | {"until": f"2026-11-0{day}", "input": 10.0 * day} for day in (2, 3)]
+    own = values.check_and_complete_model(
+        {"families": ["glimmer"], "prices": prices, "prices_before": before}
+    )
+
+    rows = bill.document(spent(home_dir), "day", [own])["rows"]
+
+    assert [row["dollars"] for row in rows] == [1.0, 30.0, 20.0]
+
+
+def test_weeks_begin_on_mondays_and_blocks_with_a_full_hour(
+    home_dir: str, project_dir: str
+) -> None:
+    """A block takes five hours; the next begins with the first request behind it."""
+    session = built(project_dir)
+    for number, at in enumerate(
+        ("11-15T23:10", "11-16T01:00", "11-16T03:59", "11-16T04:00", "12-01T00:00")
+    ):
+        ask(session, f"msg_{number}", usage(1, 0, 0, 0), timestamp=f"2026-{at}:00.000Z")
+    told = spent(home_dir)
+
+    counted = {
+        by: [(row[by], row["requests"]) for row in bill.document(told, by)["rows"]]
+        for by in ("week", "month", "block")
+    }
+
+    assert counted == {
+        "week": [("2026-11-30", 1), ("2026-11-16", 3), ("2026-11-09", 1)],
+        "month": [("2026-12", 1), ("2026-11", 4)],
+        "block": [
+            ("2026-12-01T00:00:00.000Z", 1),
+            ("2026-11-16T04:00:00.000Z", 1),
+            ("2026-11-15T23:00:00.000Z", 3),
+        ],
+    }
+
+
+def test_the_block_that_runs_says_what_is_left_and_what_it_will_come_to(
+    home_dir: str, project_dir: str
+) -> None:
+    """At the pace until now."""
+    session = built(project_dir)
+    hour = clock.now_s() // 3_600 * 3_600
+    at = clock.format_utc(hour - 3_600)
+    ask(session, "msg_1", usage(1_000_000, 0, 0, 0), timestamp=at)
+
+    document = bill.document(spent(home_dir), "block")
+
+    running = document["running"]
+    passed_s = 5 * 3_600 - running["left_seconds"]
+    assert 3_600 <= passed_s <= 7_202
+    assert running["dollars_at_this_pace"] == pytest.approx(4 * 5 * 3_600 / passed_s, rel=0.001)
+    assert "$4.00 so far, " in bill.text(document)
 
 
 @pytest.mark.parametrize(
@@ -350,27 +458,13 @@ def test_a_row_tells_when_its_requests_began_and_ended(home_dir: str, project_di
     assert (total["requests"], total["input_tokens"]) == (2, 14)
 
 
-def test_figures_of_a_bill_stand_below_each_other_to_the_right() -> None:
-    """What they belong to stands to the left."""
-    tokens: dict[str, Any] = dict.fromkeys(spending.TOKENS[:4], 25)
-    rows = [row(dollars=1.5, requests=7), row(SECOND, dollars=12.5, requests=1_200, **tokens)]
-
-    shown = told(*rows, total={})
-
-    assert shown[:3] == [
-        "  cost  requests  from cache  session",
-        f" $1.50         7           –  {FIRST[:8]}",
-        f"$12.50     1,200         25%  {SECOND[:8]}",
-    ]
-
-
 @pytest.mark.parametrize("kind", spending.TOKENS)
 def test_a_thousand_million_tokens_cost_a_thousand_times_their_price(kind: str) -> None:
     """To the last cent."""
     model = models.lookup_model("claude-opus-5-5")
     used = dict.fromkeys(spending.TOKENS, 0) | {kind: 1_000_000_000}
-    names = dict.fromkeys(spending.Spending._fields[: -len(spending.TOKENS)], 0)
-    spent = spending.Spending(**names | used)  # type: ignore[arg-type]
+    names: dict[str, Any] = dict.fromkeys(spending.Spending._fields, 0)
+    spent = spending.Spending(**names | {"kind": ""} | used)
     prices = model.prices_for_prompt(0)
     assert prices is not None
     by_kind = dict(

@@ -11,6 +11,7 @@ import pytest
 from brimline.figures import reader, spending, store, traces
 from brimline.state import forgotten
 from brimline.testing import SessionBuilder
+from brimline.transcript import typed
 
 if TYPE_CHECKING:
     from brimline.figures.spending import Spending
@@ -190,3 +191,24 @@ def test_a_file_of_figures_that_is_none_is_made_anew_or_done_without(
         assert counts(spending.read_spendings(home_dir, [builder.path])) == {"abc.jsonl": 1}
 
     assert path.is_dir() == (content is None)
+
+
+def test_of_a_large_session_the_status_reads_only_what_is_new(world: Path, home_dir: str) -> None:
+    """And says the same as of one that is read whole."""
+    builder = session(world)
+    for number in range(3):
+        builder.prompt("x" * (2 << 20))
+        builder.reply(1_000 * (number + 1))
+    builder.compact(3_000)
+    read: list[int] = []
+    store.measure(home_dir, builder.path, read.append)
+    size = os.path.getsize(builder.path)
+    builder.reply(900)
+
+    found = store.measure(home_dir, builder.path, read.append)
+
+    assert sum(read) == os.path.getsize(builder.path) > size > 6 << 20
+    whole = typed.measure(builder.path)
+    assert found.occupancies_since_compaction == whole.occupancies_since_compaction == [900]
+    assert found.largest_occupancy_tokens == whole.largest_occupancy_tokens
+    assert found.compactions == whole.compactions

@@ -31,6 +31,7 @@ def cost(session_id: str | None, by: str, since: str | None, as_json: bool) -> N
     Example:
       brimline cost
       brimline cost --by day --since 7d
+      brimline cost --by block
       brimline cost --by model --json
     """
     begun = _parse_since(since) if since else 0.0

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 
 import click
 
 from brimline import output
 from brimline.fast import paths
+from brimline.figures import store
 from brimline.gauge import session_status
 from brimline.session import copies
 from brimline.settings import config
@@ -38,6 +40,8 @@ def status(session_id: str | None, composition: bool, as_json: bool) -> None:
         return
     home_dir, policy = paths.data_dir(), config.build_live_policy(paths.data_dir(), os.getcwd())
     with output.Progress("Reading", os.path.getsize(path)) as bar:
-        document = session_status.read_status_document(path, home_dir, policy, bar.advance)
+        document = session_status.read_status_document(
+            path, home_dir, policy, bar.advance, partial(store.measure, home_dir)
+        )
     purged = copies.purged_tokens_by_call_since(home_dir, path, document["measured_at"]).total()
     output.answer(document, session_status.text(document, purged), as_json=as_json)

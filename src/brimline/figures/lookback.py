@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from brimline import output
 from brimline.fast import clock, io, paths
-from brimline.figures import history
+from brimline.figures import bill, history
 from brimline.figures.totals import percentiles
 from brimline.transcript import find
 
@@ -347,7 +347,7 @@ def _compaction_cells(compaction: dict[str, Any]) -> list[str]:
         output.number_text(compaction["post_tokens"]),
         _messages_in_summary_text(compaction),
         output.duration_text(compaction["seconds"]),
-        "" if dollars is None else f"${dollars:.2f}",
+        "" if dollars is None else bill.format_dollars(dollars),
     ]
 
 

@@ -66,6 +66,11 @@ class Transcript:
     """Requests by key: those that are new, or tell more than before."""
 
     @property
+    def name(self) -> str:
+        """What it is called, else how it began."""
+        return " ".join((self.title or self.first_prompt).split())
+
+    @property
     def last_at(self) -> float:
         """When the user or the model was heard of last."""
         return max(*self.prompts[-1:], *[one.at for one in self.measured.requests[-1:]], 0.0, 0.0)
@@ -96,7 +101,7 @@ class Transcript:
         at = clock.parse_utc(row.timestamp_text_of(value))
         if at is not None and not row.is_sidechain(value):
             self.prompts.append(at)
-            if not text.startswith(("/", "<")):
+            if not text.startswith(("/", "<", "[Request interrupted")):
                 self.first_prompt = self.first_prompt or text[:_PROMPT_CHARACTERS]
 
     def document(self) -> str:
@@ -106,21 +111,21 @@ class Transcript:
             [one.id, one.at, one.model, one.segment, one.is_final, _counts(one.spent), one.attached]
             for one in session.requests
         ]
-        fields = (self.read_to, self.seen, self.first_prompt, self.prompts)
+        fields = (self.read_to, self.seen, self.title, self.first_prompt, self.prompts)
         return json.dumps((*fields, requests, session.compactions, session.attached))
 
     def fill_in(self, document: str) -> None:
         """Take what was kept of it."""
         fields = json.loads(document)
-        self.read_to, self.seen, self.first_prompt, self.prompts = fields[:4]
+        self.read_to, self.seen, self.title, self.first_prompt, self.prompts = fields[:5]
         requests = [
             Request(number, name, at, model, segment, final, _spent(spent), attached)
             for number, (name, at, model, segment, final, spent, attached) in enumerate(
-                fields[4], 1
+                fields[5], 1
             )
         ]
-        compactions = [Recorded(*each) for each in fields[5]]
-        attached = None if fields[6] is None else Counter(fields[6])
+        compactions = [Recorded(*each) for each in fields[6]]
+        attached = None if fields[7] is None else Counter(fields[7])
         self.measured.go_on_from(requests, compactions, attached)
 
     def read_on(self, since: Callable[[str], float], progress: Progress) -> None:

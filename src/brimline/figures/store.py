@@ -25,17 +25,21 @@ from brimline.fast import io, paths
 from brimline.figures import archive, spool, totals
 from brimline.figures.reader import Transcript, stamp_of_file
 from brimline.state import forgotten
-from brimline.transcript import find
+from brimline.transcript import find, typed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from brimline.transcript.typed import Session
+
     Progress = Callable[[int], None] | None
 
 FILE = "figures.sqlite3"
-_FORMAT = 1
+_FORMAT = 2
 _IN_MEMORY = ":memory:"
 _BUSY_S = 10.0
+# Smaller files are read faster than they are looked up.
+_LARGE_BYTES = 4 << 20
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _SIGNS_OF_DAMAGE = ("Could not decode to UTF-8", "no such column", "no such table", "malformed")
 # What the list of sessions is chosen and sorted by is taken from the documents of their pages.
@@ -266,7 +270,7 @@ class Store:
                 return
             if is_whole and number:
                 self._drop_billed(number)
-            names = (found.session_id, found.project, found.title)
+            names = (found.session_id, found.project, found.name)
             flags = (found.is_subagent, found.is_fork)
             values = (number, path, found.stamp, *names, *flags, 0, found.document())
             _insert(base, "REPLACE INTO transcript", [values])
@@ -310,7 +314,7 @@ _NAMES_AND_STAMPS = """
     SELECT session, stamp, archived FROM spool
     UNION ALL SELECT session, stamp, archived FROM transcript WHERE NOT is_subagent
 """
-_COLUMNS = "id, path, stamp, session, project, title, is_fork, document"
+_COLUMNS = "id, path, stamp, session, project, is_fork, document"
 _ADD = """
     ON CONFLICT (transcript, key) DO UPDATE SET model = excluded.model, kind = excluded.kind,
     searches = excluded.searches, input = excluded.input, write_5m = excluded.write_5m,
@@ -336,8 +340,10 @@ def _insert(
 
 
 def _transcript_of_values(values: tuple[Any, ...]) -> Transcript:
-    number, path, stamp, session_id, project, title, is_fork, document = values
-    found = Transcript(os.fsdecode(path), stamp, session_id, project, title, bool(is_fork), number)
+    number, path, stamp, session_id, project, is_fork, document = values
+    found = Transcript(
+        os.fsdecode(path), stamp, session_id, project, is_fork=bool(is_fork), number=number
+    )
     try:
         found.fill_in(document)
     except (ValueError, TypeError, KeyError, IndexError) as error:
@@ -353,6 +359,18 @@ def _spool_of_values(stamp: str, damaged: int, events: str, requests: str) -> Sp
 def _changed_at(stamp: str) -> float:
     """When what a stamp was taken of was changed."""
     return int((*stamp.split(), "0", "0")[1]) / 1e9
+
+
+def measure(home_dir: str, path: str, progress: Progress = None) -> Session:
+    """The requests and compactions of a session; of a large file only what is new is read.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    if os.path.getsize(path) < _LARGE_BYTES:
+        return typed.measure(path, progress)
+    with opened(home_dir) as figures:
+        return figures.read(path, progress).measured
 
 
 @contextlib.contextmanager

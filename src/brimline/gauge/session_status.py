@@ -14,10 +14,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from brimline.fast.policy import Policy
+    from brimline.transcript.read import Progress
 
 
 def read_status_document(
-    path: str, home_dir: str, policy: Policy, watch: Callable[[int], None] | None = None
+    path: str,
+    home_dir: str,
+    policy: Policy,
+    watch: Callable[[int], None] | None = None,
+    measure: Callable[[str, Progress], typed.Session] = typed.measure,
 ) -> dict[str, Any]:
     """Read all of a session's file; `text` puts the document into words.
 
@@ -26,12 +31,13 @@ def read_status_document(
         home_dir: our data folder.
         policy: the settings in force.
         watch: called with the number of bytes that were read.
+        measure: reads its requests and compactions, maybe from where it was read to before.
 
     Raises:
         OSError: the file cannot be read.
     """
     last = usage.read_tail(path)
-    recorded = typed.measure(path, watch)
+    recorded = measure(path, watch)
     state = SessionState(home_dir, find.session_id_of(path))
     if not state.names and last.usage and last.usage.session_id:
         state = SessionState(home_dir, last.usage.session_id)  # a subagent's file has its own name

@@ -177,7 +177,8 @@ def tier_entry_notice_text(document: dict[str, Any]) -> str:
 
 def short_token_count_text(tokens: int) -> str:
     """A number of tokens in three digits."""
-    for least, size, letter in ((999_500, 1_000_000, "M"), (1_000, 1_000, "k")):
+    sizes = ((999_500_000, 10**9, "B"), (999_500, 10**6, "M"), (1_000, 1_000, "k"))
+    for least, size, letter in sizes:
         if tokens >= least:
             return f"{tokens / size:.3g}{letter}"
     return str(tokens)

@@ -6,7 +6,7 @@ Fast path: imports only `fast.io`, `models` and `settings.catalogue`.
 from __future__ import annotations
 
 from brimline import models
-from brimline.fast import io
+from brimline.fast import clock, io
 from brimline.settings.catalogue import SETTINGS, Setting
 
 TYPE_CHECKING = False
@@ -143,6 +143,8 @@ def _fits_model_field(key: str, value: Any) -> bool:
         return _are_texts(value)
     if key == "versions":
         return _are_texts(value) and all(map(models.version_text, value))
+    if key == "prices_before":
+        return isinstance(value, list) and all(map(_are_prices_until, value))
     if key.startswith("prices"):
         return isinstance(value, dict) and _are_prices(value, is_above=key == "prices_above")
     if key == "binds_thinking":
@@ -154,6 +156,13 @@ def _fits_model_field(key: str, value: Any) -> bool:
 def _are_prices(prices: dict[Any, Any], *, is_above: bool) -> bool:
     names = {*models.PRICE_NAMES, "tokens"} if is_above else {*models.PRICE_NAMES}
     return prices.keys() == names and _are_zero_or_more(prices.values())
+
+
+def _are_prices_until(prices: Any) -> bool:
+    """Tell whether these are prices that held until a day."""
+    if not isinstance(prices, dict) or clock.parse_utc(f"{prices.get('until')}T00:00:00Z") is None:
+        return False
+    return _are_prices({name: prices[name] for name in prices if name != "until"}, is_above=False)
 
 
 def _are_texts(value: Any) -> bool:
