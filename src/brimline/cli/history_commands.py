@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import click
 
 from brimline import output
 from brimline.fast import paths
-from brimline.figures import aftermath, cache_history, lookback, savings, store
+from brimline.figures import (
+    aftermath,
+    cache_history,
+    day,
+    lookback,
+    reader,
+    savings,
+    spending,
+    store,
+)
 from brimline.settings import config
 
 
@@ -14,17 +25,25 @@ from brimline.settings import config
 @output.session_option
 @click.option("--compactions", is_flag=True, help="Only compactions, each on a line.")
 @click.option("--cache", is_flag=True, help="Only the prompt cache: what broke its prefix.")
-def history(session_id: str | None, compactions: bool, cache: bool, as_json: bool) -> None:
+@click.option("--day", "day_text", metavar="DAY", help="What was done on a day.")
+def history(
+    session_id: str | None, compactions: bool, cache: bool, day_text: str | None, as_json: bool
+) -> None:
     """Show sessions with turns, growth and compactions, sizes of summaries, what was kept out.
 
-    Figures come from what hooks recorded; compactions also from the client's transcripts.
+    Figures come from what hooks recorded, and from the client's transcripts. DAY is a date,
+    yesterday, or the last tuesday, for example.
 
     \b
     Example:
       brimline history
       brimline history --session 1f0c2d3e
       brimline history --compactions --json
+      brimline history --day yesterday
     """
+    if day_text is not None:
+        _answer_day(day_text, as_json=as_json)
+        return
     if cache:
         files = cache_history.transcripts_to_read(session_id)
         with output.Progress("Reading", output.total_file_bytes(files)) as bar:
@@ -44,3 +63,14 @@ def history(session_id: str | None, compactions: bool, cache: bool, as_json: boo
     output.answer(document, aftermath.text, as_json=as_json)
     for note in [] if as_json else document["notes"]:
         output.print_note(note)
+
+
+def _answer_day(text: str, *, as_json: bool) -> None:
+    wanted = day.parse_day(text, date.today())  # noqa: DTZ011 - days are those of this machine
+    if wanted is None:
+        raise click.UsageError(f"--day takes 2026-11-17, yesterday or tuesday, not {text!r}")
+    home_dir, files = paths.data_dir(), reader.all_transcripts()
+    rows = config.user_model_rows(home_dir)
+    with output.Progress("Reading", output.total_file_bytes(files)) as bar:
+        spendings = spending.read_spendings(home_dir, files, rows, progress=bar.advance)
+    output.answer(day.document(wanted, spendings, rows), day.text, as_json=as_json)

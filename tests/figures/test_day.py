@@ -1,0 +1,73 @@
+"""What was done on a day."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from typing import TYPE_CHECKING
+
+import pytest
+
+from brimline.fast import paths
+from brimline.figures import day
+from brimline.testing import SessionBuilder
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Run
+
+WEDNESDAY = date(2026, 11, 18)
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("today", "2026-11-18"),
+        ("Yesterday", "2026-11-17"),
+        ("tuesday", "2026-11-17"),
+        ("wednesday", "2026-11-18"),
+        ("thursday", "2026-11-12"),
+        ("2026-02-28", "2026-02-28"),
+        ("2026-02-30", None),
+        ("last week", None),
+        ("", None),
+    ],
+)
+def test_a_day_is_named_as_people_do(text: str, meant: str | None) -> None:
+    """A weekday is the last one, today included."""
+    found = day.parse_day(text, WEDNESDAY)
+
+    assert (str(found) if found else None) == meant
+
+
+def test_a_day_tells_its_sessions_with_what_they_changed_and_cost(
+    project_dir: str, brimline: Run
+) -> None:
+    """What they did before and afterwards is not in it."""
+    folder = paths.project_transcripts_dir(project_dir)
+    for name in ("first", "second"):
+        session = SessionBuilder(f"{folder}/{name}.jsonl", name, project_dir)
+        session.now = 1_790_000_000 + (7_200 if name == "second" else 0)
+        session.prompt(f"The {name} wish")
+        for file in ("a.py", "b.py") if name == "first" else ():
+            block = {"type": "tool_use", "id": file, "name": "Edit", "input": {"file_path": file}}
+            usage = {"input_tokens": 100_000, "output_tokens": 1}
+            message = {"id": file, "role": "assistant", "model": session.model, "usage": usage}
+            session.row("assistant", message=message | {"content": [block]})
+            session.now += 86_400 * (file == "a.py")
+        session.reply(10_000)
+
+    told = brimline("history", "--day", "2026-09-21", "--json").document
+
+    assert [
+        (one["session"], one["title"], one["requests"], one["changed_files"])
+        for one in told["sessions"]
+    ] == [("first", "The first wish", 1, ["a.py"]), ("second", "The second wish", 1, [])]
+    assert told["dollars"] == pytest.approx(sum(one["dollars"] for one in told["sessions"]))
+    text = brimline("history", "--day", "2026-09-21").out
+    assert text.startswith("2026-09-21: 2 sessions, $")
+    assert "The second wish" in text
+    assert brimline("history", "--day", "2026-09-20").out == (
+        "No session asked for anything on 2026-09-20.\n"
+    )
+    refused = brimline("history", "--day", "someday")
+    assert (refused.code, json.dumps("someday").strip('"') in refused.err) == (2, True)
