@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from brimline.recall import hits, together
+from brimline.recall import confirmation, hits, together
 from brimline.recall.place import parse_place
 from brimline.recall.qdrant import Server
 from brimline.transcript.project import Project
@@ -34,6 +34,7 @@ def main() -> None:
             Path(f"{folder}/{name}/config.toml").write_text(
                 f'[memory]\nurl = "{url}"\n', encoding="utf-8"
             )
+            confirmation.keep(f"{folder}/{name}", parse_place(url))
         together.WAIT_S = 30.0
         try:
             measure(conversations, folder)

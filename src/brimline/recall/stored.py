@@ -48,6 +48,8 @@ _BATCH_CHARACTERS = 1_000_000
 _DROPPED_AT_ONCE = 500
 _FIELDS = Record._fields[:-1]
 _INSERT = f"INSERT INTO documents ({', '.join(_FIELDS)}) VALUES ({', '.join('?' * len(_FIELDS))})"  # noqa: S608 - ours
+# By the index, which begins with the source.
+_DELETE = f"DELETE FROM documents WHERE source = '{SOURCE}' AND ref = ?"  # noqa: S608 - ours
 _OLDEST = f"SELECT {', '.join(_FIELDS)} FROM documents WHERE text > '' ORDER BY at LIMIT ?"  # noqa: S608 - ours
 _FITTING = """
     SELECT documents.id FROM words JOIN documents ON documents.id = words.rowid
@@ -353,7 +355,7 @@ def _put(connection: sqlite3.Connection, outputs: Iterable[Record]) -> None:
     """Take outputs in, each in the place of what it was before."""
     with database.changing(connection):
         for one in outputs:
-            connection.execute("DELETE FROM documents WHERE ref = ?", (one.ref,))
+            connection.execute(_DELETE, (one.ref,))
             connection.execute(_INSERT, database.storable_values(one[: len(_FIELDS)]))
 
 
@@ -362,7 +364,7 @@ def _remove(connection: sqlite3.Connection, digests: Collection[str]) -> None:
     if digests:
         with database.changing(connection):
             rows = [(digest,) for digest in digests]
-            connection.executemany("DELETE FROM documents WHERE ref = ?", rows)
+            connection.executemany(_DELETE, rows)
 
 
 def _erase(connection: sqlite3.Connection, digests: Collection[str]) -> None:
