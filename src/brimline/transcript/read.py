@@ -8,7 +8,6 @@ is on it, not before: most of a session never has to be.
 from __future__ import annotations
 
 import os
-import re
 import stat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -127,16 +126,30 @@ def rows_of_stream(
     length: int | None = None,
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """The same, from where a stream is."""
-    search = re.compile(b"|".join(map(re.escape, marks)) or b"{").search
     for start, block in _blocks_of_lines(stream, length, progress):
-        end = 0
-        while found := search(block, end):
-            begin = block.rfind(b"\n", end, found.start()) + 1 or end
-            end = block.find(b"\n", found.end()) + 1 or len(block)
+        for begin, end in _lines_with_marks(block, marks or (b"{",)):
             if end - begin <= _LONGEST_ROW_BYTES:
                 for value in json.parse_all_on_line(block[begin:end]):
                     if isinstance(value, dict):
                         yield start + begin, value
+
+
+def _lines_with_marks(block: bytes, marks: tuple[bytes, ...]) -> Iterator[tuple[int, int]]:
+    """Where the lines begin and end that hold a mark: each mark is looked for from end to end."""
+    end, places = 0, dict.fromkeys(marks, 0)
+    while True:
+        for mark in [mark for mark, at in places.items() if at < end or not end]:
+            at = block.find(mark, end)
+            if at < 0:
+                del places[mark]
+            else:
+                places[mark] = at
+        if not places:
+            return
+        first = min(places.values())
+        begin = block.rfind(b"\n", end, first) + 1 or end
+        end = block.find(b"\n", first) + 1 or len(block)
+        yield begin, end
 
 
 def _blocks_of_lines(
