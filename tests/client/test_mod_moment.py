@@ -84,7 +84,7 @@ def test_a_compaction_is_one_line_on_the_screen_and_nothing_is_drawn_twice(
     assert screen.count("I READ ALL PARTS.") <= 1
     assert "pasted line 7" not in screen[places[0] :]
     assert not any("SessionStart hooks" in now for now in seen)
-    assert re.search(rf"{SEAM}\d+k → \d+k tokens\. 30 old results", screen)
+    assert re.search(rf"{SEAM}\d+k → \d+k tokens\. \d+ old results", screen)
     assert resumed.count("compacted here") == 1
     assert not any(SEAM in request.seen_text() for request in stub.requests())
     assert installed.errors() == ""
@@ -199,7 +199,7 @@ def test_a_summary_made_ahead_is_used_where_little_can_go_and_not_made_elsewhere
     for name in ("cachedGrowthBookFeatures", "cachedFeatureFlags"):
         known |= {name: AHEAD, f"{name}At": int(time.time() * 1_000)}
     path.write_text(json.dumps(known), encoding="utf-8")
-    words = "a reply of many words " * 2_000
+    words = "" if is_much else "a reply of many words " * 2_000
     for number in range(2):
         reads = read_all(write_files(client, 20, first=100 * number), filled(50_000))
         stub.script(*[reads][:is_much], text(f"{words} REPLY-{number}", filled(60_000)))
