@@ -24,7 +24,7 @@ _QUOTING = 8
 # The lines that are best by themselves; of these the best together are quoted.
 _MOST_CANDIDATES = 24
 # What a line says is looked for in so much of a result.
-_MOST_CHARACTERS = 200_000
+_MOST_CHARACTERS = 40_000
 
 
 def bare_mark(key: str) -> str:
@@ -61,10 +61,9 @@ class InSight:
 
     def fill_line(self, line: str, original: str) -> str:
         """A line with what its original says and nothing else does, as far as there is room."""
-        original = original[:_MOST_CHARACTERS]
-        lost = self._lost_names(original)
+        lost, candidates = self._lost_names_and_best_lines(original[:_MOST_CHARACTERS])
         room = min(_LINE_CHARACTERS, len(original) // 2) - len(stub.line_that_says(line, ""))
-        candidates, quoted = self._best_lines(original, lost), []
+        quoted = []
         while candidates:
             best = max(candidates, key=lambda each: each.worth(lost))
             candidates.remove(best)
@@ -79,39 +78,34 @@ class InSight:
 
     def fill_mark(self, mark: str, cut: str) -> str:
         """A mark with the names that the string has where it is cut and nothing else has."""
-        lost = self._lost_names(cut[:_MOST_CHARACTERS])
+        lost, _ = self._lost_names_and_best_lines(cut[:_MOST_CHARACTERS])
         room = min(_MARK_CHARACTERS, len(cut) // 2 - len(mark)) - len(stub.NAMES)
         bare = self._bare_names(lost, room)
         return mark.replace("]", f"; {stub.NAMES}{bare}]") if bare else mark
 
-    def _names_in(self, run: str) -> tuple[str, ...]:
-        found = self._names_of.get(run)
-        if found is None:
-            found = self._names_of[run] = tuple(names.names_within_run(run))
-        return found
-
-    def _lost_names(self, original: str) -> Counter[str]:
-        """The names that are not in sight, with how often they occur."""
-        lost: Counter[str] = Counter()
-        for run, count in Counter(names.runs_in(original)).items():
-            for name in self._names_in(run):
-                if name not in self._names:
-                    lost[name] += count
-        return lost
-
-    def _best_lines(self, original: str, lost: Counter[str]) -> list[_Quotable]:
-        """The short lines of an original that say most of what is lost."""
-        if not lost:
-            return []
-        found = []
+    def _lost_names_and_best_lines(self, original: str) -> tuple[Counter[str], list[_Quotable]]:
+        """The names that are not in sight, by how often they occur, and short lines with most."""
         lines = cold.without_line_numbers(original).split("\n")
-        for at, line in enumerate(dict.fromkeys(map(str.strip, lines))):
-            if len(line) <= _QUOTED_CHARACTERS:
-                mentioned = {n for run in names.runs_in(line) for n in self._names_in(run)}
-                if said := mentioned & lost.keys():
-                    found.append(_Quotable(at, line, frozenset(said)))
-        best = sorted(found, key=lambda each: -each.worth(lost))[:_MOST_CANDIDATES]
-        return [each._replace(text=flatten(each.text, _QUOTED_CHARACTERS)) for each in best]
+        runs_of = list(map(names.runs_in, lines))
+        fresh = {run: self._fresh_names_in(run) for run in set().union(*runs_of)}
+        fresh = {run: found for run, found in fresh.items() if found}
+        lost: Counter[str] = Counter()
+        quotable = []
+        for at, runs in enumerate(runs_of):
+            said = [name for run in runs if run in fresh for name in fresh[run]]
+            if said:
+                lost.update(said)
+                text = lines[at].strip()
+                if len(text) <= _QUOTED_CHARACTERS:
+                    quotable.append(_Quotable(at, text, frozenset(said)))
+        best = sorted(quotable, key=lambda each: -each.worth(lost))[:_MOST_CANDIDATES]
+        flat = [each._replace(text=flatten(each.text, _QUOTED_CHARACTERS)) for each in best]
+        return lost, flat
+
+    def _fresh_names_in(self, run: str) -> list[str]:
+        if run not in self._names_of:
+            self._names_of[run] = tuple(names.names_within_run(run))
+        return [name for name in self._names_of[run] if name not in self._names]
 
     def _say(self, text: str, lost: Counter[str]) -> None:
         for name in names.names_mentioned_in(text):

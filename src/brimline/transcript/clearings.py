@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.fast import clock, json
-from brimline.transcript import clienttools, read, row
+from brimline.transcript import clienttools, find, read, row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,6 +77,8 @@ def stand_ins_by_call(path: str) -> dict[str, str]:
         OSError: the file cannot be read.
     """
     found: dict[str, str] = {}
+    if not find.file_contains(path, _MARK):
+        return found
     for value in read.rows_of_file(path, (_MARK, b"ompact")):
         if row.is_compaction_row(value):
             found = {}
