@@ -4,7 +4,8 @@
     python benchmarks/memory.py --entries 100000                (times, as ratios; memory in use)
 
 Fifty questions of `memory_questions.json` were written from the sessions before there was a search,
-44 plain ones after it, by who wrote the search; thirty queries are about something else. Evidence
+44 plain ones after it, by who wrote the search and chose its weights by looking at all of them;
+thirty queries are about something else. Evidence
 is named by the rows of the sessions; no text of theirs is kept here. R@k is the mean share of a
 question's evidence among the first k entries; a question is answered where a row of its evidence
 is among the five hits that `brimline memory search --everywhere --limit 5` shows.
