@@ -148,13 +148,17 @@ def _presets() -> str:
         lines += [f"Sets {', '.join(sets)}.\n"] if sets else []
         if names := preset["names"]:
             lines.append(f"Calls the tiers {', '.join(names.values())}.\n")
-        for kind in ("tiers", "ceiling"):
+        titles = {
+            "tiers": "Words of the tiers, to the model",
+            "person": "To the person",
+            "dispatch": "An agent in the last tier",
+            "ceiling": "Words of the ceiling",
+        }
+        for kind, title in titles.items():
             words = preset[kind]
             if words and words not in shown and not preset["quiet"]:
-                lines += [f"Words of the {kind}:\n", f"```text\n{_words(words)}\n```\n"]
+                lines += [f"{title}:\n", f"```text\n{_words(words)}\n```\n"]
                 shown.append(words)
-        if preset["dispatch"]:
-            lines += ["Refusal of an agent:\n", f"```text\n{preset['dispatch']}\n```\n"]
         reads = [f"`{e['variable']}` for `{e['setting']}`" for e in preset["environment"]]
         lines += [f"Reads from the environment: {', '.join(reads)}.\n"] if reads else []
     return "\n".join(lines)

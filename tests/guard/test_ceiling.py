@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import uuid
 from pathlib import Path
@@ -241,9 +242,11 @@ def test_the_way_back_is_never_closed(
         if window:
             here.use(context_window=window)
 
-        refusals = [here.load(None, tool).refusal for tool in LOADS]
+        answers = [here.load(None, tool) for tool in LOADS]
 
-        assert all("/compact" in text or "/brim:checkpoint" in text for text in refusals if text)
+        refused = [answer for answer in answers if answer.refusal]
+        assert all(re.search("to a file|Writing files", answer.refusal) for answer in refused)
+        assert all("/compact" in answer.person for answer in refused)
         for skill in RECOVERY_SKILLS:
             assert here.load(name=skill) == SILENT
 
@@ -259,8 +262,10 @@ def test_the_last_tier_of_its_preset_refuses_to_dispatch_agents(tool: str, talk:
     refused = talk.load(None, tool, "explorer").refusal
 
     assert "Not loading agent 'explorer'" in refused
-    escalation, block = talk.audit()
-    assert (escalation["kind"], escalation["level"]) == ("escalation", 4)
+    *escalations, block = talk.audit()
+    assert [(line["kind"], line["level"]) for line in escalations] == [
+        ("escalation", level) for level in (1, 2, 3, 4)
+    ]
     assert (block["kind"], block["subject"]) == ("block", "loading agent 'explorer'")
     assert talk.tell("PreToolUse", tool_name="Bash", tool_input={"command": "ls"}) == SILENT
     assert talk.load() == SILENT
@@ -348,7 +353,7 @@ def test_a_refusal_names_two_of_the_skills_that_always_pass(talk: Talk) -> None:
     talk.use(guard__ceiling="strict", context_window=200_000)
     talk.use(guard__recovery_skills=["rescue", "save", "handover"])
 
-    assert "; save and rescue always pass." in talk.load(OVER).refusal
+    assert "; save and rescue pass, if installed." in talk.load(OVER).refusal
 
 
 def test_a_refusal_is_on_record_with_what_was_refused(talk: Talk) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from .dialogue import Talk
+    from .dialogue import Answer, Talk
 
 GOLDEN = Path(__file__).parent / "golden" / "messages.txt"
 # Who ends a context, by the model and what the client's settings say.
@@ -33,8 +33,17 @@ ORDERS_TO_STOP = re.compile(
     r"do not (continue|proceed|go on)|must not)\b",
     re.IGNORECASE,
 )
+PERSON = "To the person: "
+# What only a person can type, in a terminal or in the client.
+TYPED = re.compile(r"/[a-z]|`brimline")
 # The heading, the advice, and where the session stands.
 ROOM = 325
+
+
+def lines(answer: Answer) -> list[str]:
+    """What is said, and to whom."""
+    said = [answer.note, answer.refusal, answer.person and PERSON + answer.person]
+    return list(filter(None, said))
 
 
 def tiers(talk: Talk) -> list[str]:
@@ -55,7 +64,7 @@ def tiers(talk: Talk) -> list[str]:
             for tokens in steps:
                 talk.session.reply(tokens)
                 said = [talk.after_tool(), talk.at_prompt(), talk.at_stop()]
-                found += [text for answer in said for text in answer if text]
+                found += [line for answer in said for line in lines(answer)]
             for name in env:
                 talk.patch.delenv(name)
     return found
@@ -75,11 +84,11 @@ def loads(talk: Talk) -> list[str]:
                 talk.patch.delenv("BRIMLINE_CONTEXT_WINDOW")
             found.append(f"\n## ceiling {ceiling}, {preset}, verified: {verified}")
             bands = [talk.load(tokens, name="x:planner") for tokens in (81_234, 101_234, 121_234)]
-            found += ["".join(answer) for answer in bands]
+            found += [line for answer in bands for line in lines(answer)]
     talk.unset("guard__gate_tools", "guard__ceiling")
     talk.anew("dispatch")
     talk.use(guard__preset="guard-30-15-7-3")
-    found += ["\n## dispatch in the last tier", talk.load(165_000, "Agent", "explorer").refusal]
+    found += ["\n## dispatch in the last tier", *lines(talk.load(165_000, "Agent", "explorer"))]
     return found
 
 
@@ -105,7 +114,10 @@ def odd(talk: Talk) -> list[str]:
 
 @pytest.mark.row("S0-30", "S0-31", "S1-03", "S2-35", "S3-35", "S4-12")
 def test_every_message_is_as_recorded(talk: Talk) -> None:
-    """One file holds them all; each fits on two lines and none is an order to stop working."""
+    """One file holds them all; each fits on two lines and none is an order to stop working.
+
+    The model is told nothing that only a person can type.
+    """
     said = [*tiers(talk), *loads(talk), *odd(talk)]
     text = "\n".join(said).strip() + "\n"
     if os.environ.get("UPDATE_GOLDEN"):
@@ -115,6 +127,7 @@ def test_every_message_is_as_recorded(talk: Talk) -> None:
     ours = [line for line in said if line.startswith("[brimline]")]
     assert len(ours) > 35
     assert [line for line in ours if len(line) > ROOM] == []
+    assert [line for line in said if TYPED.search(line) and PERSON not in line] == []
     assert [line for line in said if ORDERS_TO_STOP.search(line)] == []
 
 

@@ -65,7 +65,7 @@ def test_every_refusal_leaves_one_line(
     for _ in range(2):
         assert talk.load(None, tool).refusal
 
-    first, second = talk.audit()
+    first, second = [line for line in talk.audit() if line["kind"] == "block"]
 
     for line in (first, second):
         assert set(line) == COMMON | {"subject", "reason"}
@@ -82,7 +82,7 @@ def test_a_trail_that_cannot_be_written_silences_nobody(talk: Talk) -> None:
 
     assert "tier L2" in talk.after_tool(140_000).note
     assert talk.load().refusal
-    assert [line["event"] for line in logs.recent_failures(talk.home_dir, 0)] == ["audit", "audit"]
+    assert [line["event"] for line in logs.recent_failures(talk.home_dir, 0)] == ["audit"] * 3
 
 
 def test_lines_of_many_writers_stay_whole_and_a_long_trail_is_put_away(home_dir: str) -> None:

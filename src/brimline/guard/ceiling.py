@@ -8,7 +8,7 @@ use.
 from __future__ import annotations
 
 from brimline.fast import io
-from brimline.fast.decision import Decision
+from brimline.fast.decision import Decision, merge_decisions
 from brimline.foreign import flatten
 from brimline.guard import CEILING_MARK, monitor
 from brimline.transcript import clienttools
@@ -69,8 +69,10 @@ def decide(turn: Turn) -> Decision | None:
         return None
     if preset["dispatch"] and _is_agent_start_in_last_tier(load, reading):
         _record_refused_load(turn, load, "critical tier")
-        fields = monitor.template_fields_of_reading(reading) | {"load": load.action_text}
-        return Decision(permission="deny", reason=preset["dispatch"].format_map(fields))
+        fields = monitor.template_fields(turn) | {"load": load.action_text}
+        refusal = _refusal(preset["dispatch"], fields)
+        told = monitor.announce_tier_if_due(turn)
+        return merge_decisions([refusal, told]) if told else refusal
     used = reading.occupancy_tokens
     gate = _gate_mode_of_tool(load.tool, values["guard.gate_tools"])
     if values["guard.ceiling"] == "off" or used is None or gate is None:
@@ -94,13 +96,24 @@ def _judge_load(turn: Turn, load: Load, ceiling: Ceiling, gate: str, used: int) 
         excuse = _why_not_refused(reading, gate, verified=preset["verified"])
         if not excuse:
             _record_refused_load(turn, load, "context ceiling")
-            text = _advice_or_refusal_text(turn, load, ceiling, refused=True)
-            return Decision(permission="deny", reason=text)
+            return _refusal(preset["ceiling"], _fields_of_load(turn, load, ceiling))
     bucket = used * 100 // reading.window.tokens // BUCKET_POINTS
     if not _claim_advice_in_bucket(turn.state, bucket, _band_of_occupancy(used, ceiling)):
         return None
     turn.spool_event("Advised", tool=load.tool)
-    return Decision(model_notes=(_advice_or_refusal_text(turn, load, ceiling, excuse or ""),))
+    fields = _fields_of_load(turn, load, ceiling, excuse or "")
+    person = (fields["person_note"],) if fields["person_note"] else ()
+    return Decision(model_notes=(fields["note"],), person_notes=person)
+
+
+def _refusal(words: dict[str, str], fields: dict[str, Any]) -> Decision:
+    """Return a refusal with a way out for the model, and one for the person."""
+    about_person = fields | {"note": fields.get("person_note")}
+    return Decision(
+        permission="deny",
+        reason=words["refusal"].format_map(fields),
+        person_notes=(words["person_refusal"].format_map(about_person),),
+    )
 
 
 def forget_advice_in_buckets_above(state: SessionState, above: int = -1) -> None:
@@ -132,13 +145,11 @@ def _band_of_occupancy(used: int, ceiling: Ceiling) -> int:
     return sum([used >= factor * ceiling.tokens for factor in BANDS])
 
 
-def _advice_or_refusal_text(
-    turn: Turn, load: Load, ceiling: Ceiling, excuse: str = "", *, refused: bool = False
-) -> str:
-    """Advice on a load over the ceiling, or the refusal, in the words of the preset."""
+def _fields_of_load(turn: Turn, load: Load, ceiling: Ceiling, excuse: str = "") -> dict[str, Any]:
+    """Return what the preset's words on a load over the ceiling may name, its notes among it."""
     words, reading = turn.policy.preset["ceiling"], turn.reading
     source = reading.window.source
-    fields = monitor.template_fields_of_reading(reading) | {
+    fields = monitor.template_fields(turn) | {
         "load": load.action_text,
         "ceiling": ceiling.tokens,
         "bound": ceiling.bound,
@@ -146,11 +157,13 @@ def _advice_or_refusal_text(
         "provenance": _PROVENANCE.get(source, "detected"),
         "excuse": words["excuse"].format(why=excuse) if excuse else "",
         "skills": " and ".join(sorted(turn.values["guard.recovery_skills"], key=len)[:2]),
+        "tune": words.get("tune"),
     }
     fields["diagnostic"] = words["diagnostic"].format_map(fields)
-    band = _band_of_occupancy(reading.occupancy_tokens or 0, ceiling)
-    note: str = words["notes"][band - 1].format_map(fields)
-    return words["refusal"].format_map(fields | {"note": note}) if refused else note
+    band = _band_of_occupancy(reading.occupancy_tokens or 0, ceiling) - 1
+    fields["note"] = words["notes"][band].format_map(fields)
+    fields["person_note"] = words["person"][band].format_map(fields) if "person" in words else ""
+    return fields
 
 
 def _record_refused_load(turn: Turn, load: Load, reason: str) -> None:

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from brimline.fast.decision import Decision
-    from brimline.gauge.reading import Reading
     from brimline.hooks.turn import Turn
 
 # The estimated part of a reading wavers from call to call; a tier is left only past this much.
@@ -33,33 +32,47 @@ def decide(turn: Turn) -> Decision | None:
     _release_tiers_that_were_left(turn)
     if reading.tier == 0 or turn.event.name not in preset["events"]:
         return None
-    return _announce_tier_if_due(turn)
+    return announce_tier_if_due(turn)
 
 
-def _announce_tier_if_due(turn: Turn) -> Decision | None:
+def announce_tier_if_due(turn: Turn) -> Decision | None:
     """Announce the tier a reading is in, unless that was done and is not to be repeated."""
     preset, reading = turn.policy.preset, turn.reading
     lasting = preset["persistent"] and reading.tier == reading.tier_count > 1
     if lasting and not turn.state.claim_speaking_for_request(reading.offset):
         return None  # a parallel call of the same request has spoken
-    won = _claim_tier_and_those_below(turn)
+    entered = _claim_tier_and_those_below(turn)
+    won = reading.tier in entered
     if won:
-        _record_tier_and_save_checkpoint(turn)
+        _record_tiers(turn, entered)
+        _save_checkpoint_in_last_tiers(turn)
     if not (won or lasting or preset["repeats"]):
         return None
     from brimline.fast.decision import Decision
+    from brimline.gauge import wording
+    from brimline.state.session import MOD_ALIVE
 
-    text = _announcement_text(preset, reading, first=won)
+    text = _announcement_text(turn, preset["tiers"], first=won)
+    person = _announcement_text(turn, preset["person"], first=won) if preset["person"] else ""
     # Context added at the end of a turn would make the model go on; the person is told instead.
     if turn.event.name == "Stop":
-        return Decision(person_notes=(text,))
-    return Decision(model_notes=(text,))
+        return Decision(person_notes=(person or text,))
+    # Of a tool's hook, in whose place the mod answers, the client shows no note.
+    is_for_mod = turn.event.name == "PostToolUse" if person else won
+    if MOD_ALIVE in turn.state.names and is_for_mod:
+        notice = person or wording.tier_entry_notice_text(reading.document())
+        until = "prompt" if person else "request"
+        turn.attempt("notice", turn.state.save_mod_notice, notice, until)
+        person = ""
+    return Decision(model_notes=(text,), person_notes=(person,) if person else ())
 
 
-def template_fields_of_reading(reading: Reading) -> dict[str, Any]:
+def template_fields(turn: Turn) -> dict[str, Any]:
     """Return what any template may name."""
+    reading = turn.reading
     occupancy, window = reading.occupancy_tokens or 0, reading.window.tokens
     return {
+        "brim": turn.state.command_start,
         "occupancy": occupancy,
         "window": window,
         "percent": min(100.0, 100 * occupancy / window),
@@ -68,18 +81,18 @@ def template_fields_of_reading(reading: Reading) -> dict[str, Any]:
     }
 
 
-def _announcement_text(preset: dict[str, Any], reading: Reading, *, first: bool) -> str:
+def _announcement_text(turn: Turn, words: dict[str, str], *, first: bool) -> str:
     """The text for a tier when it is entered, or while it lasts."""
     from brimline.gauge.wording import distance_to_end_text
 
-    words: dict[str, str] = preset["tiers"]
+    reading = turn.reading
     level = reading.tier or 0
     is_last = level == reading.tier_count > 1
     template = words.get("last" if is_last else f"L{level}", words["other"])
-    name = preset["names"].get(f"L{level}", f"L{level}")
+    name = turn.policy.preset["names"].get(f"L{level}", f"L{level}")
     steep = " (raised one level because the context is filling fast)" if reading.raised else ""
     return (template if first else words.get("again", template)).format_map(
-        template_fields_of_reading(reading)
+        template_fields(turn)
         | {
             "head": f"[brimline] Context tier {name}{steep}.",
             "thinking": THINKING if reading.known_model.binds_thinking else "",
@@ -111,31 +124,27 @@ def _release_tiers_that_were_left(turn: Turn) -> None:
             turn.state.release_level(level)
 
 
-def _claim_tier_and_those_below(turn: Turn) -> bool:
-    """Take this tier and, silently, the ones below it, which a steep climb has skipped."""
+def _claim_tier_and_those_below(turn: Turn) -> list[int]:
+    """Take this tier and the ones below it, which a steep climb has skipped; returns the new."""
     level, offset = turn.reading.tier or 0, turn.reading.offset
-    won = turn.state.claim_level(level, offset)
-    for lower in range(1, level):
-        turn.state.claim_level(lower, offset)
-    return won
+    return [each for each in range(1, level + 1) if turn.state.claim_level(each, offset)]
 
 
-def _record_tier_and_save_checkpoint(turn: Turn) -> None:
-    """Leave a trace of a tier that was entered, and a checkpoint in the last two; none may fail."""
-    from brimline.carry.hook import checkpoint_or_raise_if_on
-    from brimline.gauge import wording
+def _record_tiers(turn: Turn, entered: list[int]) -> None:
+    """Leave a line in the audit log for every tier that was entered, also on the way."""
     from brimline.state import logs
-    from brimline.state.session import MOD_ALIVE
 
-    reading, session = turn.reading, turn.state.session_id
-    level = reading.tier or 0
+    figures = turn.reading.recorded_figures()
+    for level in entered:
+        fields = {"kind": "escalation", "level": level}
+        turn.attempt("audit", logs.audit_notice, turn.home, turn.state.session_id, figures, fields)
+
+
+def _save_checkpoint_in_last_tiers(turn: Turn) -> None:
+    """Note that a tier is announced, and save a checkpoint in the last two."""
+    from brimline.carry.hook import checkpoint_or_raise_if_on
+
+    level = turn.reading.tier or 0
     turn.spool_event("Announced", spoke=level)
-    fields = {"kind": "escalation", "level": level}
-    turn.attempt("audit", logs.audit_notice, turn.home, session, reading.recorded_figures(), fields)
-    # At the end of a turn the person is told as it is.
-    if MOD_ALIVE in turn.state.names and turn.event.name != "Stop":
-        turn.attempt(
-            "notice", turn.state.save_mod_notice, wording.tier_entry_notice_text(reading.document())
-        )
-    if level >= reading.tier_count - CHECKPOINT_TIERS + 1:
+    if level >= turn.reading.tier_count - CHECKPOINT_TIERS + 1:
         turn.attempt("checkpoint", checkpoint_or_raise_if_on, turn, f"L{level}")

@@ -125,5 +125,5 @@ export async function tellTier($) {
   const notice = here.folder && await $.fs.read(`${here.folder}/mod-notice`).then(JSON.parse).catch(() => null)
   if (!(notice?.at > newestAt)) return
   newestAt = notice.at
-  show($, notice.text, true)
+  show($, notice.text, notice.until !== "prompt")
 }

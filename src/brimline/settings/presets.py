@@ -18,11 +18,10 @@ _DEFAULTS: dict[str, Any] = {
     "settings": {},
     "environment": [],
     "events": ["PostToolUse", "UserPromptSubmit"],
-    "dispatch": "",
     "names": {},
     "ceiling": "brimline",
     "verified": True,
-    **dict.fromkeys(("tiers", "point_remaining")),
+    **dict.fromkeys(("tiers", "person", "dispatch", "point_remaining")),
     **dict.fromkeys(("persistent", "repeats", "quiet"), False),
 }
 _read: dict[str, dict[str, Any]] = {}
@@ -38,8 +37,7 @@ def load_presets() -> dict[str, dict[str, Any]]:
         words = document.pop("words")
         for name, fields in document.items():
             preset = {"name": name} | _DEFAULTS | fields
-            preset["tiers"] = words["tiers"].get(preset["tiers"])
-            preset["ceiling"] = words["ceiling"][preset["ceiling"]]
+            preset |= {kind: texts.get(preset[kind]) for kind, texts in words.items()}
             _read[name] = preset
     return _read
 

@@ -97,6 +97,11 @@ class SessionState:
         # Whether any tier was announced in this climb.
         self.has_spoken = any(name.startswith(_CLAIM) for name in self.names)
 
+    @property
+    def command_start(self) -> str:
+        """How our commands begin where the person types them."""
+        return "/brim-" if MOD_ALIVE in self.names else "/brim:"
+
     def switch_off_or_on(self, *, off: bool) -> None:
         """Fall silent in this session, or speak again."""
         if off:
@@ -150,9 +155,9 @@ class SessionState:
             return {}
         return stored if stored.pop("v", None) == FORMAT else {}
 
-    def save_mod_notice(self, text: str) -> None:
-        """Leave a line for the mod to show to the person."""
-        self.save_document(_MOD_NOTICE, {"at": time.time(), "text": text})
+    def save_mod_notice(self, text: str, until: str = "request") -> None:
+        """Leave a line for the mod to show to the person until the next request, or `prompt`."""
+        self.save_document(_MOD_NOTICE, {"at": time.time(), "text": text, "until": until})
 
     def spool_event(self, event: str, fields: dict[str, Any]) -> None:
         """Append one event to the session's spool, with the milliseconds that this hook took."""
