@@ -81,11 +81,10 @@ def test_what_crosses_a_compaction(client: Client, stub: StubApi, installed: Ins
     asked = run.requests[run.kinds.index("compaction")].seen_text()
     assert asked.count(card.INSTRUCTIONS) == 1
     assert asked.count(RULE) == 1
-    # Once, with the user's words, marked rules before them, and no prose of anybody else.
+    # Once, with the user's words, and no prose of anybody else; the client has its rules again.
     held = carried(run)
     assert held.count(f"- {PROMPT}") == 1
-    assert held.index("Ship only signed builds.") < held.index(RULE)
-    assert held.count("Ship only signed builds.") == 1
+    assert "Ship only signed builds." not in held
     assert held.count("- decided: Use zlib (because zstd has no wheel here)") == 1
     assert not [words for words in (PROSE, "Prefer tabs.") if words in held]
     assert "push" not in held.replace("cat README.md", "")

@@ -200,6 +200,39 @@ def test_a_compaction_brings_back_what_we_say(client: Client, stub: StubApi, mar
     assert nested in seen(run.requests[-1])
 
 
+@pytest.mark.row("S4-03", "S4-26")
+def test_marked_rules_that_a_summary_loses_come_back_once(
+    client: Client, stub: StubApi, marks: Marks
+) -> None:
+    """Of a folder below and of a path rule, once this session had them; the root's come by itself.
+
+    The files they are about are gone: those that it reads again it loads with their rules, and
+    what it reads again as a file, with numbers, is not counted.
+    """
+    installed = marks.installed
+    installed.install()
+    scoped = "---\npaths: src/**/*.py\n---\n"
+    marks.put("project/CLAUDE.md", tail="- ROOT always (CRITICAL)\n")
+    marks.put("project/.claude/rules/py.md", front=scoped, tail="- SCOPED always (ENFORCED)\n")
+    marks.put("project/sub/CLAUDE.md", tail="- NESTED always (ENFORCED)\n")
+    marks.put("project/other/CLAUDE.md", tail="- OTHER always (ENFORCED)\n")
+    stub.script(
+        *(marks.read("sub/f.txt"), marks.read("src/a.py"), bash("rm src/a.py sub/f.txt")),
+        *(*(bash("true") for _ in range(8)), too_long(210_000, 200_000), bash("true"), text("end")),
+    )
+
+    run = client.run_print("go")
+
+    after = run.requests[run.kinds.index("compaction") + 1]
+    sent = NUMBERED.sub("", json.dumps(after.messages))
+    rules = ("ROOT", "SCOPED", "NESTED", "OTHER")
+    assert [sent.count(f"{name} always") for name in rules] == [1, 1, 1, 0]
+    shown = " ".join(installed.command("rules", "show").stdout.decode().split())
+    assert shown.count("at the start, and again after a summary") == 1
+    assert shown.count("brimline brings its marked rules back") == 3
+    assert installed.errors() == ""
+
+
 @pytest.mark.row("S4-04")
 def test_the_memory_index_comes_first_and_a_rule_for_docs_with_an_edit_of_docs(
     client: Client, stub: StubApi, installed: Installed

@@ -143,8 +143,8 @@ def test_what_the_environment_says_is_not_changed_by_a_preset(
 def test_a_policy_of_which_little_is_known_has_nothing_else() -> None:
     """Empty, not missing; what is given is kept."""
     bare = policy.Policy(default_values(), {}, [])
-    full = policy.Policy(default_values(), {}, [], ["a"], {"b": 1}, None, [["c", "d"]])
+    full = policy.Policy(default_values(), {}, [], ["a"], {"b": 1})
 
-    assert (bare.explicit, bare.learned, bare.marked, bare.models) == ([], {}, [], [])
-    assert (full.explicit, full.learned, full.marked) == (["a"], {"b": 1}, [["c", "d"]])
+    assert (bare.explicit, bare.learned, bare.models) == ([], {}, [])
+    assert (full.explicit, full.learned) == (["a"], {"b": 1})
     assert bare.preset["name"] == "default"

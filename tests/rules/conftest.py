@@ -43,9 +43,17 @@ class Tree:
         return str(Path(path).relative_to(self.root))
 
     def marked(self, organisation_file: str | None = None) -> list[tuple[str, str]]:
-        """The marked rules of the project."""
-        found = marked.read_marked_rules(str(self.project), organisation_file)
-        return [(name, text) for name, text in found]
+        """The marked rules of the files that reach every session of the project."""
+        found = self.gather(organisation_file=organisation_file)
+        sources = filter(marked.is_in_every_session, found.sources)
+        rows = marked.card_rows_of_marked_rules(found.folder, sources)
+        return [(name, text) for name, text in rows]
+
+    def brought_back(self, *loaded: str) -> list[tuple[str, str]]:
+        """The marked rules that come back where the client had loaded some files on the way."""
+        paths = [str(self.root / name) for name in loaded]
+        rows = marked.rules_of_loaded_files(str(self.project), paths)
+        return [(name, text) for name, text in rows]
 
     def private(self) -> str:
         """The user's own file for the project, which the client does not know."""

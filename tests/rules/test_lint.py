@@ -83,7 +83,8 @@ def test_sound_files_are_not_complained_about(tree: Tree) -> None:
         ),
         ({"CLAUDE.md": "x", "AGENTS.md": "y"}, "doubtful", "unread"),
         ({"CLAUDE.md": "word " * 1_000}, "doubtful", "large"),
-        ({"CLAUDE.md": "# All (ENFORCED)\n" + "word\n" * 2_000}, "doubtful", "marked"),
+        ({"a/CLAUDE.md": "# All (ENFORCED)\n" + "word\n" * 2_000}, "doubtful", "marked"),
+        ({"rules/style.md": "- Use tabs."}, "doubtful", "unread"),
         ({"CLAUDE.md": b"\0"}, "broken", "unreadable"),
     ],
 )
@@ -217,3 +218,30 @@ def test_a_file_that_git_does_not_know_is_never_stale(tree: Tree) -> None:
     tree.put("project/CLAUDE.md", "new rule")
 
     assert check(tree, (0, 0)) == []
+
+
+@pytest.mark.row("S2-23", "S2-49")
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        ("Frozen since 2026-11-19.", "2026-11-19"),
+        ("Today we work on the importer.", "Today"),
+        ("The current branch is feature/x.", "current branch"),
+        ("We are at v2.14.1.", "v2.14.1"),
+        ("All 9,198 tests pass.", "9,198 tests"),
+        ("Run 2 tests at a time, with Python 3.11, on port 5433.", None),
+        ("<!-- 2026-11-19 -->", None),
+        ("`pytest --since 2026-11-19`", None),
+    ],
+)
+def test_what_changes_from_day_to_day_is_named_with_its_cost(
+    tree: Tree, said: str, found: str | None
+) -> None:
+    """In what loads at the start; a folder's own file comes with the file at hand, at the end."""
+    tree.put("project/CLAUDE.md", f"# Rules\n\n{said}\n")
+    tree.put("project/sub/CLAUDE.md", f"{said}\n")
+
+    problems = [each for each in check(tree) if each.kind == "changing"]
+
+    assert [each.line for each in problems] == ([3] if found else [])
+    assert all(f"“{found}”" in each.text and "cache" in each.text for each in problems)

@@ -42,7 +42,7 @@ def length(characters: int) -> int:
 @pytest.mark.parametrize(
     ("changed", "lines"),
     [
-        ({}, ["     loads: at the start"]),
+        ({}, ["     loads: at the start, and again after a summary"]),
         (
             {"client": "never", "client_note": "it is odd", "survives_compaction": False},
             ["     loads: no: it is odd"],
@@ -50,14 +50,15 @@ def length(characters: int) -> int:
         (
             {"client": "match", "patterns": ("a/*", "b"), "survives_compaction": False},
             [
-                "     loads: when a file that matches is read or written; lost at a compaction",
+                "     loads: when a file that matches is read or written; a summary loses it, and",
+                "       brimline brings its marked rules back",
                 "     for a/*, b",
             ],
         ),
         (
             {"same_as": "/p/other.md"},
             [
-                "     loads: at the start",
+                "     loads: at the start, and again after a summary",
                 "     says the same as other.md, and is counted there",
             ],
         ),

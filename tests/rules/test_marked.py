@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -10,14 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brimline.fast import io, policy
-from brimline.hooks import entry
+from brimline.fast import io
 from brimline.rules import cascade, lines, marked
-from brimline.testing import event
 
 if TYPE_CHECKING:
-    from brimline.testing import SessionBuilder
-
     from .conftest import Tree
 
 
@@ -201,25 +196,31 @@ def test_no_text_makes_reading_fail(text: str) -> None:
 
 
 @pytest.mark.row("S4-03")
-def test_the_policy_has_them_and_a_start_brings_them_up_to_date(
-    tree: Tree, session: SessionBuilder, home_dir: str, project_dir: str
-) -> None:
-    """Hooks read no instruction file but at a start; an import that appears is noticed."""
+def test_those_come_back_that_the_client_loaded_on_the_way(tree: Tree) -> None:
+    """As they are on the disk now: of folders below and of path rules, not what loads by itself."""
+    scoped = "---\npaths: src/**/*.py\n---\n- typed (CRITICAL)\n- plain"
+    tree.put("project/CLAUDE.md", "- root (ENFORCED)")
+    tree.put("project/.claude/rules/py.md", scoped)
+    tree.put("home/.claude/rules/mine.md", scoped.replace("typed", "mine"))
+    tree.put("project/sub/CLAUDE.md", "- nested (ENFORCED)")
+    tree.put("project/sub/.claude/rules/deep.md", "- deep (ENFORCED)")
+    tree.put("project/other/CLAUDE.md", "- not loaded (ENFORCED)")
+    elsewhere = tree.put("elsewhere/CLAUDE.md", "- a stranger's (ENFORCED)")
+    (tree.project / "linked").mkdir()
+    (tree.project / "linked" / "CLAUDE.md").symlink_to(elsewhere)
 
-    def started(source: str) -> list[list[str]]:
-        raw = json.dumps(event("SessionStart", session, source=source)).encode()
-        entry.respond("SessionStart", raw, home_dir)
-        return policy.load(home_dir, project_dir).marked
-
-    tree.put("project/CLAUDE.md", "- one (ENFORCED)\n@more.md")
-    assert started("startup") == [["CLAUDE.md", "one (ENFORCED)"]]
-
-    tree.put("project/more.md", "two (CRITICAL)")
-    first = started("compact")
-    (tree.project / "CLAUDE.md").unlink()
-
-    assert first == [["CLAUDE.md", "one (ENFORCED)"], ["more.md", "two (CRITICAL)"]]
-    assert started("resume") == []
+    nested = ["project/sub/CLAUDE.md", "project/sub/.claude/rules/deep.md"]
+    scoped_files = ["project/.claude/rules/py.md", "home/.claude/rules/mine.md"]
+    others = ["project/CLAUDE.md", "elsewhere/CLAUDE.md", "project/linked/CLAUDE.md", "project/no"]
+    assert tree.brought_back(*others) == tree.brought_back() == []
+    assert tree.brought_back(*nested, *scoped_files, *others) == [
+        ("~/.claude/rules/mine.md", "mine (CRITICAL)"),
+        (".claude/rules/py.md", "typed (CRITICAL)"),
+        ("sub/CLAUDE.md", "nested (ENFORCED)"),
+        ("sub/.claude/rules/deep.md", "deep (ENFORCED)"),
+    ]
+    tree.put("project/sub/CLAUDE.md", "- nested")
+    assert tree.brought_back("project/sub/CLAUDE.md") == []
 
 
 def rule(text: str, line: int = 1) -> marked.Rule:

@@ -43,7 +43,7 @@ _UNREAD = " It knows the last part of the session: {0:,.0f} MB before that were 
 _SEARCHABLE = (
     "\nResults of {0:,} tool calls came before this: `recall` finds each by file, command or words."
 )
-_NOTES_CHARACTERS, _PINNED_CHARACTERS, _RULES_CHARACTERS = 1_500, 1_200, 800
+_NOTES_CHARACTERS, _PINNED_CHARACTERS, _RULE_CHARACTERS = 1_500, 1_200, 800
 _STATE_CHARACTERS, _MESSAGES_CHARACTERS = 2_000, 6_000
 # Of one message, beside the ellipsis.
 _MESSAGE_CHARACTERS = 600
@@ -84,7 +84,7 @@ def card_text(
 
     Args:
         ledger: the session's record, with the person's notes.
-        marked_rules: file and text of each rule that is marked to survive.
+        marked_rules: file and text of each marked rule that the client does not load again.
         pinned: texts that are pinned in the session's budget, by compartment.
         budget: the most characters.
         incomplete: whether the checkpoint before it could not be saved.
@@ -97,7 +97,9 @@ def card_text(
         opening += _SEARCHABLE.format(ledger.results)
     notes = _section("Notes", _lines_that_fit(_open_note_lines(ledger), _NOTES_CHARACTERS))
     kept = _section("Pinned in the budget", _pinned_budget_lines(pinned))
-    rules = _section("Rules that are always in force", _marked_rule_lines(marked_rules))
+    rules = _section(
+        "Marked rules of instruction files loaded on the way", _marked_rule_lines(marked_rules)
+    )
     fixed = opening + notes + kept + rules
     state = _work_state_section(ledger, min(_STATE_CHARACTERS, budget - len(fixed)))
     room = min(_MESSAGES_CHARACTERS, budget - len(fixed) - len(state))
@@ -155,15 +157,11 @@ def _pinned_budget_lines(pinned: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _marked_rule_lines(marked_rules: Sequence[Sequence[str]]) -> list[str]:
-    """Each rule with its file; where they are many a line per file, which the client reloads."""
-    lines = [
-        f"- {flatten(mask(text), _RULES_CHARACTERS)}{f' ({flatten(file)})' if file else ''}"
+    """Each rule with its file."""
+    return [
+        f"- {flatten(mask(text), _RULE_CHARACTERS)}{f' ({flatten(file)})' if file else ''}"
         for file, text in marked_rules
     ]
-    if sum(map(len, lines)) <= _RULES_CHARACTERS:
-        return lines
-    files = [file for file, _ in marked_rules if file]
-    return [f"- {files.count(file)} marked in {flatten(file)}" for file in dict.fromkeys(files)]
 
 
 def _work_state_section(ledger: Ledger, room: int) -> str:

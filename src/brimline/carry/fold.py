@@ -64,6 +64,7 @@ _OUTPUT_CHARACTERS = 4_000
 _REFUSED_CHARACTERS = 60
 _PRINT_BYTES = 256
 _LINES_BETWEEN_LOOKS = 100
+_MOST_INSTRUCTIONS = 60
 
 
 def fold_new_rows(
@@ -189,6 +190,9 @@ def _fold_attachment(ledger: Ledger, fields: dict[str, Any], at: str | None) -> 
     _keep_message_and_notes(ledger, words.users_own_message(fields), at)
     _update_tasks(ledger, row.reminded_tasks(fields))
     ledger.plan = mask(row.plan_file_of(fields)) or ledger.plan
+    loaded = row.instruction_file_loaded_by(fields)
+    if loaded:
+        put_last_and_drop_oldest(ledger.instructions, loaded, 1, _MOST_INSTRUCTIONS)
 
 
 def _fold_queue_row(ledger: Ledger, fields: dict[str, Any], at: str | None) -> None:

@@ -188,9 +188,11 @@ def _make_card_text(turn: Turn) -> str:
     moved = turn.state.recent_cold_compaction_row()
     if moved:
         return card.card_text_after_lossless_compaction(_updated_ledger(turn), moved, pinned=pinned)
+    record = _updated_ledger(turn)
+    rules = turn.attempt("rules", _marked_rules, turn, record) or ()
     text = card.card_text(
-        _updated_ledger(turn),
-        turn.policy.marked,
+        record,
+        rules,
         pinned=pinned,
         budget=turn.characters_left_for_notes() - 2,
         incomplete=_INCOMPLETE in turn.state.names or age_s > _COMPACTION_S,
@@ -199,6 +201,15 @@ def _make_card_text(turn: Turn) -> str:
     if text:
         turn.spool_event("Carded", characters=len(text))
     return text
+
+
+def _marked_rules(turn: Turn, record: Ledger) -> list[list[str]]:
+    """Return the marked rules that a summary loses."""
+    if not record.instructions:
+        return []
+    from brimline.rules import marked
+
+    return marked.rules_of_loaded_files(turn.project, record.instructions)
 
 
 def _pinned_texts_of_budget(turn: Turn) -> list[list[str]]:

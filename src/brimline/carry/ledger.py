@@ -53,6 +53,8 @@ class Ledger:
         self.changed: dict[str, int] = {}
         self.read: dict[str, int] = {}
         """Paths, the latest last."""
+        self.instructions: dict[str, int] = {}
+        """Instruction files that the client loaded on the way, with a file they are about."""
         self.subagents = 0
         """How many have reported; what they did stands in files of their own."""
         self.commits: list[list[str]] = []

@@ -11,6 +11,7 @@ from brimline.budget import items
 from brimline.carry import card, ledger, links, notes, session_record
 from brimline.errors import SessionError, StateError
 from brimline.fast import io, paths
+from brimline.rules import marked
 from brimline.settings import config
 
 if TYPE_CHECKING:
@@ -135,9 +136,9 @@ def card_command(session_id: str | None, as_json: bool) -> None:
     if session_id is None and not record.compactions and record.adopted in ("", "-"):
         # What it holds itself is still in its window.
         place, record = _find_former_session_and_merge_if_running(place, record)
-    marked = config.build_live_policy(paths.data_dir(), place.project_dir).marked
+    rules = marked.rules_of_loaded_files(place.project_dir, record.instructions)
     pinned = items.load_pinned_texts_of_safety_and_task(paths.data_dir(), record.session)
-    told = card.card_text(record, marked, pinned=pinned)
+    told = card.card_text(record, rules, pinned=pinned)
     report = {"session_id": place.session_id, "card": told, "characters": len(told)}
     output.answer(
         report, told or f"Nothing is known of session {place.session_id} yet.", as_json=as_json

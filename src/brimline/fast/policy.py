@@ -44,7 +44,6 @@ class Policy:
         explicit: list[str] | None = None,
         learned: dict[str, Any] | None = None,
         preset: dict[str, Any] | None = None,
-        marked: list[list[str]] | None = None,
     ) -> None:
         self.values = values
         self.client = client
@@ -53,8 +52,6 @@ class Policy:
         self.explicit = explicit or []
         # Compaction points and growth that housekeeping found in earlier sessions.
         self.learned = learned or {}
-        # Rules that survive every compaction: the name of the file and the text of each.
-        self.marked = marked or []
         self._preset = preset or {}
         # The table of models, the user's rows first; empty before the first settings are compiled.
         self.models: list[dict[str, Any]] = []
@@ -98,7 +95,9 @@ def load_compiled(home_dir: str, project_dir: str) -> Policy | None:
         if document["brimline"] != __version__:
             values = _policy_of_defaults().values | values
         known = [document[name] for name in ("client", "sources", "explicit", "learned")]
-        policy = Policy(values, *known, *[document.get(name) for name in ("preset", "marked")])
+        # Another version's preset may not have all that is asked for.
+        known.append(document.get("preset") if document["brimline"] == __version__ else None)
+        policy = Policy(values, *known)
         policy.models = document.get("models", [])
         return policy
     except (OSError, ValueError, KeyError, TypeError):

@@ -104,13 +104,6 @@ class Turn:
 
         config.recompile_policy_file_if_stale(self.home, self.project)
 
-    def set_marked_rules_and_compile(self, marked: list[list[str]]) -> None:
-        """Put the rules that survive a compaction into the compiled settings."""
-        from brimline.settings import config
-
-        self.policy.marked = marked
-        self.attempt("settings", config.compile_policy, self.home, self.project, marked)
-
 
 def ask_rooms(turn: Turn, left_out: str = "") -> Decision | None:
     """Return what the rooms that answer an event decide together; one of them may be left out.

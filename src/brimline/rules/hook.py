@@ -1,7 +1,6 @@
 """The rules' face to the hooks: instruction files are read once, when a session starts.
 
-Fast path: imports nothing. From them come the marked rules, which are kept in the compiled settings
-for later hooks, and the text of files that the client does not load by itself.
+Fast path: imports nothing. From them comes the text of files that the client does not load itself.
 """
 
 from __future__ import annotations
@@ -17,16 +16,13 @@ _MOST_CHARACTERS = 4_000
 
 def session_start(turn: Turn) -> Decision | None:
     """The organisation's file and the user's own for this project, where a context begins anew."""
+    if turn.event.source not in ("startup", "clear", "compact"):
+        return None
     from brimline.fast.decision import Decision
     from brimline.rules import cascade, marked
 
     named = turn.values["rules.organisation_file"]
     files = cascade.gather_instruction_files(turn.project, organisation_file=named)
-    rules = marked.card_rows_of_marked_rules(files)
-    if rules != turn.policy.marked:
-        turn.set_marked_rules_and_compile(rules)
-    if turn.event.source not in ("startup", "clear", "compact"):
-        return None
     room = min(_MOST_CHARACTERS, turn.characters_left_for_notes() - 2)
     text = marked.text_of_files_only_we_load(files, room)
     return Decision(model_notes=(text,)) if text else None

@@ -12,6 +12,7 @@ import textwrap
 from typing import TYPE_CHECKING, NamedTuple
 
 from brimline import programs
+from brimline.fast import io
 from brimline.rules import cascade, marked
 from brimline.rules.cascade import OWN, Problem, is_within, short_path
 from brimline.rules.lines import TEXT
@@ -24,6 +25,13 @@ if TYPE_CHECKING:
     from brimline.rules.lines import Line
 
 _LEAST_REPEATED_WORDS = 4
+# Dates and their like, what is in use just now, versions, and counts of what grows.
+_CHANGING = re.compile(
+    r"\b20\d\d-[01]\d-[0-3]\d\b|\b(?:today|yesterday|tomorrow|this week)\b"
+    r"|\b(?:current|active) (?:branch|version|release|sprint|milestone)\b"
+    r"|\bv?\d+\.\d+\.\d+\b|\b\d[\d,]*\d (?:tests|files|commits|issues)\b",
+    re.IGNORECASE,
+)
 _LONGEST_RULE = 500
 _QUOTED_CHARACTERS = 70
 _PLACE = re.compile(r"(?::\d+)?(?:[:-]\d+)?(?:#.*)?$")
@@ -113,6 +121,8 @@ def lint(
         *_find_missing(own, found, walked),
         *_find_repeats(sources),
         *_find_unloaded_and_too_long(sources),
+        *_find_changing(sources),
+        *find_folder_of_rules_nobody_reads(found),
     ]
     if not _git_output(found.folder, "rev-parse", "--verify", "HEAD"):
         notes.append(f"ages are not checked: git knows no commit in {found.folder}")
@@ -243,7 +253,8 @@ def _find_unloaded_and_too_long(sources: Sequence[Source]) -> Iterator[Problem]:
         if count > marked.FILE_CHARACTERS:
             text = f"has {count:,} characters, over {marked.FILE_CHARACTERS:,}, in every request"
             yield Problem("large", source.path, None, text)
-    for rule in marked.split_into_fitting_and_cut(marked.marked_rules_in(sources))[1]:
+    lost = [each for each in sources if each.client in (cascade.ON_READ, cascade.ON_MATCH)]
+    for rule in marked.split_into_fitting_and_cut(marked.marked_rules_in(lost))[1]:
         text = f"no room for it after a compaction: {marked.MOST_CHARACTERS:,} characters for all"
         yield Problem("marked", rule.path, rule.line, text)
     start = [source for source in sources if source.client == cascade.AT_START]
@@ -251,6 +262,28 @@ def _find_unloaded_and_too_long(sources: Sequence[Source]) -> Iterator[Problem]:
     if total > marked.TOTAL_CHARACTERS:
         text = f"what loads at the start has {total:,} characters, over {marked.TOTAL_CHARACTERS:,}"
         yield Problem("large", start[-1].path, None, text)
+
+
+def _find_changing(sources: Iterable[Source]) -> Iterator[Problem]:
+    """What changes from day to day in a text that opens every request."""
+    for source in sources:
+        if source.client != cascade.AT_START:
+            continue
+        for line in source.lines:
+            found = _CHANGING.search(line.plain) if line.kind == TEXT else None
+            if found:
+                text = f"“{found[0]}” will change, and then no cache serves what is behind it"
+                yield Problem("changing", source.path, line.number, text)
+
+
+def find_folder_of_rules_nobody_reads(found: Cascade) -> Iterator[Problem]:
+    """Tell of a folder `rules` at the project's root: the client has another place for it."""
+    folder = f"{found.folder}/rules"
+    names = [name for name in io.list_names(folder) if name.endswith(".md")]
+    read = {os.path.realpath(source.path) for source in found.sources}
+    if names and read.isdisjoint(os.path.realpath(f"{folder}/{name}") for name in names):
+        text = f"Claude Code does not load it: put its files into {OWN}/rules, or import them"
+        yield Problem("unread", folder, None, text)
 
 
 def _find_file_stale_by_commits(path: str, stale: tuple[int, int], now: float) -> Iterator[Problem]:

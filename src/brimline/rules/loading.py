@@ -25,6 +25,8 @@ _WHEN = {
     ON_MATCH: "when a file that matches is read or written",
     NEVER: "no",
 }
+_LOST = "; a summary loses it, and brimline brings its marked rules back"
+_AFTER_A_SUMMARY = {AT_START: ", and again after a summary", ON_READ: _LOST, ON_MATCH: _LOST}
 _BY_US = "Claude Code does not know it; brimline adds it at the start"
 _ORDER = (
     "Weakest first: where two disagree, the later one is nearer to the work. Claude Code sends all "
@@ -64,9 +66,14 @@ def document(gathered: Cascade, estimate: Estimate) -> dict[str, Any]:
         "files": files,
         "tokens_at_start": sum(at_start),
         "tokens_on_demand": sum(on_demand),
-        "marked_rules": len(marked.marked_rules_in(gathered.sources)),
+        "marked_rules": len(marked.marked_rules_in(_reaching(gathered.sources))),
         "problems": [problem._asdict() for problem in gathered.problems],
     }
+
+
+def _reaching(sources: Sequence[Source]) -> list[Source]:
+    """The files that reach a model, by the client or by us."""
+    return [each for each in sources if each.client != NEVER or marked.is_in_every_session(each)]
 
 
 def _file_documents(sources: Sequence[Source], estimate: Estimate) -> list[dict[str, Any]]:
@@ -176,9 +183,8 @@ def findings_text(document: dict[str, Any]) -> str:
 def _when_one_file_is_loaded_lines(file: dict[str, Any], project: str) -> list[str]:
     """When the client loads a file, and what else there is to say."""
     why_not = f": {file['client_note']}" if file["client_note"] else ""
-    is_kept = file["survives_compaction"] or file["client"] == NEVER
-    lost = "" if is_kept else "; lost at a compaction"
-    notes = [f"loads: {_WHEN[file['client']]}{why_not}{lost}"]
+    after = _AFTER_A_SUMMARY.get(file["client"], "")
+    notes = [f"loads: {_WHEN[file['client']]}{why_not}{after}"]
     if file["patterns"]:
         notes.append(f"for {', '.join(file['patterns'])}")
     if file["same_as"]:

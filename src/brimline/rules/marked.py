@@ -1,18 +1,19 @@
 """What of the instruction files reaches the model by us: marked rules, and many files as one text.
 
-Rules that their authors marked `(ENFORCED)` or `(CRITICAL)` are compiled into the policy. Only
-files count that the client itself loads at the start, and the two that we add to them: a text of
-somebody else's repository must not become a rule because it lies there. Standard library only.
+Of the files with rules marked `(ENFORCED)` or `(CRITICAL)` only those count that the client itself
+loaded in that session: a text of somebody else's repository must not become a rule because it lies
+there. Standard library only.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from brimline.rules import cascade
-from brimline.rules.cascade import AT_START, NEVER, ORGANISATION, PRIVATE
+from brimline.rules.cascade import AT_START, NEVER, ON_MATCH, ON_READ, ORGANISATION, PRIVATE
 from brimline.rules.lines import BLANK, CODE, COMMENT, TEXT
 
 if TYPE_CHECKING:
@@ -51,20 +52,33 @@ class Rule(NamedTuple):
         return hashlib.sha256(words.encode("utf-8", "replace")).hexdigest()[:12]
 
 
-def read_marked_rules(project_dir: str, organisation_file: str | None) -> list[list[str]]:
-    """The marked rules of a project, read from its files now."""
-    files = cascade.gather_instruction_files(project_dir, organisation_file=organisation_file)
-    return card_rows_of_marked_rules(files)
+def rules_of_loaded_files(project_dir: str, loaded: Iterable[str]) -> list[list[str]]:
+    """File and text of the marked rules that a summary loses, read from the disk now.
+
+    Those of files that the client loaded on the way, and loads again only with a file they are
+    about.
+    """
+    wanted = {os.path.realpath(path) for path in loaded}
+    if not wanted:
+        return []
+    project = os.path.realpath(project_dir)
+    folders = {path.partition(f"/{cascade.OWN}/")[0] for path in wanted}
+    folders |= {os.path.dirname(path) for path in wanted}
+    below = [folder for folder in folders if cascade.is_within(folder, project)]
+    files = cascade.gather_instruction_files(project_dir, folders=below)
+    on_the_way = [each for each in files.sources if each.client in (ON_READ, ON_MATCH)]
+    lost = [each for each in on_the_way if os.path.realpath(each.path) in wanted]
+    return card_rows_of_marked_rules(files.folder, lost)
 
 
-def card_rows_of_marked_rules(files: Cascade) -> list[list[str]]:
-    """The marked rules as the card shows them: the file's name and the text of each.
+def card_rows_of_marked_rules(project: str, sources: Iterable[Source]) -> list[list[str]]:
+    """The marked rules of files as the card shows them: the file's name and the text of each.
 
     In the order of the cascade, each once, within bounds; where some had no room the last entry,
     without a file, says so.
     """
-    kept, cut = split_into_fitting_and_cut(marked_rules_in(files.sources))
-    rules = [[cascade.short_path(r.path, files.folder), _LIST_MARK.sub("", r.text)] for r in kept]
+    kept, cut = split_into_fitting_and_cut(marked_rules_in(sources))
+    rules = [[cascade.short_path(r.path, project), _LIST_MARK.sub("", r.text)] for r in kept]
     if cut:
         left = f"[truncated] {len(cut)} marked rules had no room: `brimline rules lint` names them"
         rules.append(["", left])
@@ -72,13 +86,12 @@ def card_rows_of_marked_rules(files: Cascade) -> list[list[str]]:
 
 
 def marked_rules_in(sources: Iterable[Source]) -> list[Rule]:
-    """The marked rules of the files that count, each text once."""
+    """The marked rules of files, each text once."""
     rules: dict[str, Rule] = {}
     for source in sources:
-        if is_in_every_session(source):
-            for at, text in _marked_passages(source.lines):
-                rule = Rule(text, source.path, at)
-                rules.setdefault(rule.hash_of_words, rule)
+        for at, text in _marked_passages(source.lines):
+            rule = Rule(text, source.path, at)
+            rules.setdefault(rule.hash_of_words, rule)
     return list(rules.values())
 
 

@@ -184,27 +184,16 @@ def _replace_file(path: str, data: bytes, *, project: bool) -> None:
     os.chmod(path, mode)  # it belongs to the repository, where others read it
 
 
-def compile_policy(home_dir: str, project_dir: str, marked: list[list[str]] | None = None) -> None:
-    """Write the flat file that hooks read. The environment is not in it: hooks have their own.
-
-    Args:
-        home_dir: the data folder.
-        project_dir: whose settings these are.
-        marked: the marked rules, where they are known; else the instruction files are read.
-    """
+def compile_policy(home_dir: str, project_dir: str) -> None:
+    """Write the flat file that hooks read. The environment is not in it: hooks have their own."""
     sources = _stamps_of_all_sources(home_dir, project_dir)
     config = load(home_dir, project_dir, environment=False)
-    if marked is None:
-        from brimline.rules.marked import read_marked_rules
-
-        marked = read_marked_rules(project_dir, config.values["rules.organisation_file"])
     document = {
         "v": policy.FORMAT,
         "brimline": __version__,
         "project": project_dir,
         "values": config.values,
         "learned": _read_learned_points(home_dir),
-        "marked": marked,
         "explicit": _keys_no_preset_may_change(config),
         "preset": presets.preset_or_default(config.values["guard.preset"]),
         "models": models.rows_for_hooks(config.models),
@@ -215,13 +204,10 @@ def compile_policy(home_dir: str, project_dir: str, marked: list[list[str]] | No
 
 
 def recompile_policy_file_if_stale(home_dir: str, project_dir: str) -> None:
-    """Compile again where a source file, or brimline itself, changed since the last time.
-
-    Instruction files are not read for it: the rules' own hook does that once in a start.
-    """
+    """Compile again where a source file, or brimline itself, changed since the last time."""
     stored = policy.load_compiled(home_dir, project_dir)
     if stored is None or stored.sources != _stamps_of_all_sources(home_dir, project_dir):
-        compile_policy(home_dir, project_dir, stored.marked if stored else [])
+        compile_policy(home_dir, project_dir)
 
 
 def _merge_file(config: Config, path: str, source: str, *, project: bool) -> None:
