@@ -103,7 +103,7 @@ def test_no_field_of_the_ledger_forges_a_line(at: int) -> None:
         text,
         card.summary_instructions(record),
         checkpoint.checkpoint_markdown(about | {"files": [file]}, record),
-        links.past_session_text("before /clear", said),
+        *links.past_session_texts("before /clear", said),
     ):
         assert is_free_of_forgery(given), given
 

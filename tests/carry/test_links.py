@@ -170,15 +170,54 @@ def test_where_there_is_nothing_to_go_on_from_nothing_is_looked_for(home_dir: st
         ({}, "No open tasks were recorded there."),
         ({"tasks": None, "checks": 1}, "1 failed check was recorded there."),
         ({"tasks": 1_200}, "1200 open tasks were recorded there."),
+        ({"checkpoint": "/c.md"}, "A checkpoint was recorded there."),
+        ({"checkpoint": "/c.md", "tasks": 1}, "A checkpoint and 1 open task were recorded there."),
     ],
 )
-def test_what_is_told_of_a_past_session_needs_no_figures(
+def test_what_is_told_of_a_past_session_is_a_line_for_each_reader(
     left: dict[str, Any], opening: str
 ) -> None:
-    """Nor a message; how to go on from it is told in any case."""
-    told = links.past_session_text("there", {"session": FIRST} | left)
+    """It needs no figures nor a message; each learns what they can do to go on from it."""
+    model, person = links.past_session_texts("there", {"session": FIRST} | left)
 
-    assert told.startswith(f"[brimline] {opening}\nIf the user wants to go on from there: ")
-    assert told.endswith(f"`brimline carry card --session {FIRST}`.")
-    long = links.past_session_text("there", {"session": FIRST, "message": "x" * 162})
-    assert f"\nThe user's last message there: {'x' * 160}…\n" in long
+    way = "read /c.md, or run" if "checkpoint" in left else "run"
+    assert model == (
+        f"[brimline] {opening} If the user wants to go on from there: {way} "
+        f"`brimline carry card --session {FIRST}`."
+    )
+    assert person.endswith("recorded there. /brim:card goes on from there.")
+    long, _ = links.past_session_texts("there", {"session": FIRST, "message": "x" * 162})
+    assert f" The user's last message there: {'x' * 160}… If" in long
+
+
+@pytest.mark.row("S4-35")
+@pytest.mark.parametrize(
+    ("asked", "later", "is_told"),
+    [
+        (False, {}, True),
+        (False, {"tasks": {"1": ["completed", "all"]}}, False),
+        (False, {"tasks": {"1": ["completed", "all"], "2": ["pending", "more"]}}, True),
+        (True, {}, True),
+        (True, {"tasks": {"1": ["completed", "all"]}}, False),
+    ],
+)
+def test_a_checkpoint_is_something_open_until_all_is_done(
+    asked: bool, later: dict[str, Any], is_told: bool, home_dir: str, project_dir: str
+) -> None:
+    """Whoever wrote it; told from when it is written, because a session may be killed."""
+    record = left_open(FIRST)
+    record.tasks = {}
+    folder = Path(paths.carry_session_dir(home_dir, FIRST))
+    folder.mkdir(parents=True)
+    (folder / links.CHECKPOINT).write_text("# Checkpoint")
+    links.note_or_drop_unfinished_session(home_dir, project_dir, record, asked=asked)
+    assert links.last_unfinished_session(home_dir, project_dir)
+
+    vars(record).update(later)
+    links.note_or_drop_unfinished_session(home_dir, project_dir, record)
+
+    assert bool(links.last_unfinished_session(home_dir, project_dir)) is is_told
+    goes_on = left_open(SECOND)
+    goes_on.previous = FIRST
+    links.note_or_drop_unfinished_session(home_dir, project_dir, goes_on)
+    assert links.last_unfinished_session(home_dir, project_dir) is None

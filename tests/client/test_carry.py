@@ -105,8 +105,35 @@ def test_what_crosses_a_compaction(client: Client, stub: StubApi, installed: Ins
     shown = installed.command("carry", "show", "--session", fork.session_id, "--json")
     assert RULE in shown.stdout.decode()
     seen = client.run_print("something else").requests[-1].seen_text()
-    assert "1 open task was recorded in the last session of this project." in seen
+    assert "A checkpoint and 1 open task were recorded in the last session of this" in seen
     assert card.OPENING not in seen
+    assert installed.errors() == ""
+
+
+@pytest.mark.row("S1-18", "S4-35")
+def test_the_next_session_finds_the_checkpoint(
+    client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """A line for each reader at its start; the card of the session before at the first input.
+
+    After prompts of its own too, until it has something of its own to hand on.
+    """
+    stub.script(*rounds(20_000), text("FIRST-DONE"), *[text(f"ANSWER-{n}") for n in range(4)])
+    with client.interactive() as session:
+        session.say(PROMPT, "FIRST-DONE")
+        session.say("/brim:card")
+        session.wait_until(lambda: "word for word" in stub.requests("main")[-1].seen_text())
+        session.say("/brim:checkpoint", "checkpoint.md")
+    with client.interactive() as session:
+        session.wait_for("a checkpoint was recorded in the last session of this project")
+        session.say("Something else", "ANSWER-1")
+        session.say("/brim:card", "ANSWER-2")
+
+    asked, carded = stub.requests("main")[-2:]
+    assert asked.seen_text().count("A checkpoint was recorded in the last session") == 1
+    assert card.OPENING in carded.seen_text()
+    assert RULE in carded.seen_text()
+    assert "Nothing is recorded" not in carded.seen_text()
     assert installed.errors() == ""
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from brimline import programs
 from brimline.bulk import put
-from brimline.carry import card, ledger
+from brimline.carry import card, ledger, links
 from brimline.errors import StateError, StoreError
 from brimline.fast import io, paths
 from brimline.foreign import flatten, quote
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 FORMAT = 2
-MARKDOWN, DOCUMENT = "checkpoint.md", "checkpoint.json"
+MARKDOWN, DOCUMENT = links.CHECKPOINT, "checkpoint.json"
 _LARGEST_FILE_BYTES = 8 << 20
 _TRIES = 2
 

@@ -68,15 +68,16 @@ def session_start(turn: Turn) -> Decision | None:
     source, pid = turn.event.source, io.env("CLAUDE_PID")
     previous = links.last_session_of_client(turn.home, pid) if source == "clear" else None
     turn.attempt("links", links.note_session_of_client, turn.home, pid, turn.state.session_id)
-    text = ""
     if source == "compact":
         text = _make_card_text(turn)
-    elif source == "clear":
-        text = links.link_and_describe_cleared_session(turn.home, turn.state.session_id, previous)
+        return Decision(model_notes=(text,)) if text else None
+    told: tuple[str, ...] = ()
+    if source == "clear":
+        told = links.link_and_describe_cleared_session(turn.home, turn.state.session_id, previous)
     elif source == "startup":
         left = links.last_unfinished_session(turn.home, turn.project)
-        text = links.past_session_text("in the last session of this project", left) if left else ""
-    return Decision(model_notes=(text,)) if text else None
+        told = links.past_session_texts("in the last session of this project", left) if left else ()
+    return Decision(model_notes=told[:1], person_notes=told[1:]) if told else None
 
 
 def post_compact(turn: Turn) -> None:
@@ -225,7 +226,7 @@ def _pinned_texts_of_budget(turn: Turn) -> list[list[str]]:
 
 
 def _save_checkpoint_or_raise(turn: Turn, record: Ledger, trigger: str) -> None:
-    from brimline.carry import checkpoint
+    from brimline.carry import checkpoint, links
 
     checkpoint.build_and_save_document(
         turn.home,
@@ -236,6 +237,7 @@ def _save_checkpoint_or_raise(turn: Turn, record: Ledger, trigger: str) -> None:
         figures=turn.reading.recorded_figures(),
         critical_files=turn.values["carry.critical_files"],
     )
+    turn.attempt("links", links.note_or_drop_unfinished_session, turn.home, turn.project, record)
 
 
 def _read_summary_instructions() -> str:

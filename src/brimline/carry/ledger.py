@@ -77,6 +77,11 @@ class Ledger:
         self.boundary_at = ""
         """While rows are only written again: when the compaction was that wrote them."""
 
+    def has_state(self) -> bool:
+        """Tell whether it holds more than what stands in the session's own window."""
+        done = (self.tasks, self.plan, self.changed, self.commits, self.checks, self.notes)
+        return bool(self.compactions or any(done))
+
     def open_task_count(self) -> int:
         """Return how many tasks are not completed."""
         return sum(state != "completed" for state, _ in self.tasks.values())

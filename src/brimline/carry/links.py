@@ -7,6 +7,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from brimline import programs
 from brimline.carry import fold, ledger, notes
 from brimline.carry.commands import FAILED
 from brimline.errors import do_all
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 CLIENTS, PROJECTS = "clients", "projects"
+CHECKPOINT = "checkpoint.md"
 _MESSAGE_CHARACTERS = 160
 _LONGEST_PID = 20
 # The number of a process is given out again; a client that ran longer than this is not known.
@@ -53,16 +55,35 @@ def last_session_of_client(home_dir: str, pid: str | None) -> str | None:
     return session if paths.safe_session_id(session) == session else None
 
 
-def note_or_drop_unfinished_session(home_dir: str, project_dir: str, record: ledger.Ledger) -> None:
-    """Keep what the next session of a project is told about this one, or that it is finished."""
+def note_or_drop_unfinished_session(
+    home_dir: str, project_dir: str, record: ledger.Ledger, *, asked: bool = False
+) -> None:
+    """Keep what the next session of a project is told about this one, or that it is finished.
+
+    A checkpoint is something open: one that was asked for until more is done, another unless the
+    work came to its end.
+    """
     path = _unfinished_session_file(home_dir, project_dir)
+    earlier = last_unfinished_session(home_dir, project_dir) or {}
     left = _last_message_and_counts(record)
-    if left["tasks"] or left["checks"]:
+    file = f"{paths.carry_session_dir(home_dir, record.session)}/{CHECKPOINT}"
+    left["checkpoint"] = file if os.path.exists(file) else ""
+    progress = [len(record.commits), len(record.tasks) - left["tasks"]]
+    is_own = earlier.get("session") == record.session
+    left["asked_at"] = progress if asked else earlier.get("asked_at") if is_own else None
+    is_open = left["asked_at"] == progress or not _is_done(record, project_dir)
+    if left["tasks"] or left["checks"] or (left["checkpoint"] and is_open):
         io.replace_file(path, json.dumps({"v": FORMAT} | left).encode())
-        return
-    earlier = last_unfinished_session(home_dir, project_dir)
-    if earlier and earlier["session"] == record.session:
+    elif earlier.get("session") in (record.session, record.previous or record.session):
         io.remove(path)
+
+
+def _is_done(record: ledger.Ledger, project_dir: str) -> bool:
+    """Tell whether work came to its end: all tasks are done, or all that was changed is in git."""
+    if record.tasks:
+        return not record.open_task_count()
+    known = programs.branch_commit_and_changed_files(project_dir) if record.commits else {}
+    return bool(known) and not known["dirty"]
 
 
 def last_unfinished_session(home_dir: str, project_dir: str) -> dict[str, Any] | None:
@@ -74,15 +95,17 @@ def last_unfinished_session(home_dir: str, project_dir: str) -> dict[str, Any] |
     return left if left.get("v") == FORMAT and isinstance(left.get("session"), str) else None
 
 
-def link_and_describe_cleared_session(home_dir: str, session_id: str, previous: str | None) -> str:
+def link_and_describe_cleared_session(
+    home_dir: str, session_id: str, previous: str | None
+) -> tuple[str, ...]:
     """Return what is told after `/clear`: the old session's record is linked, and named."""
     old = ledger.load(home_dir, previous) if previous and previous != session_id else None
     if old is None or not (old.messages or old.notes):
-        return ""
+        return ()
     record = ledger.load(home_dir, session_id)
     record.previous = previous
     ledger.save(home_dir, record)
-    return past_session_text("before /clear", _last_message_and_counts(old))
+    return past_session_texts("before /clear", _last_message_and_counts(old))
 
 
 def merge_origins_ledger_into(record: ledger.Ledger, origin: ledger.Ledger) -> None:
@@ -170,23 +193,26 @@ def _last_message_and_counts(record: ledger.Ledger) -> dict[str, Any]:
     }
 
 
-def past_session_text(where: str, left: dict[str, Any]) -> str:
-    """Return what is told of an earlier session, without going on from it."""
+def past_session_texts(where: str, left: dict[str, Any]) -> tuple[str, str]:
+    """Return what the model and the person are told of an earlier session, in a line each."""
     counts = [
         f"{left[name]} {word if left[name] == 1 else word + 's'}"
         for name, word in (("tasks", "open task"), ("checks", "failed check"))
         if left.get(name)
     ]
-    recorded = " and ".join(counts) or "No open tasks"
-    verb = "was" if sum(left.get(name) or 0 for name in ("tasks", "checks")) == 1 else "were"
+    file = flatten(str(left.get("checkpoint") or ""), keep_end=True)
+    what = [*(["a checkpoint"] if file else []), *counts] or ["no open tasks"]
+    many = len(what) > 1 or what[0][:2] not in ("1 ", "a ")
+    recorded = f"{' and '.join(what)} {'were' if many else 'was'} recorded {where}."
     said = flatten(str(left.get("message") or ""), _MESSAGE_CHARACTERS + 1)
     session = paths.safe_session_id(left["session"])
-    return (
-        f"[brimline] {recorded} {verb} recorded {where}.\n"
-        + (f"The user's last message there: {said}\n" if said else "")
-        + "If the user wants to go on from there: /brim:card, or "
-        f"`brimline carry card --session {session}`."
+    model = f"[brimline] {recorded[0].upper()}{recorded[1:]} " + (
+        f"The user's last message there: {said} " if said else ""
     )
+    ways = [f"read {file}"] if file else []
+    ways.append(f"run `brimline carry card --session {session}`")
+    model += f"If the user wants to go on from there: {', or '.join(ways)}."
+    return model, f"brimline: {recorded} /brim:card goes on from there."
 
 
 def _is_pid(pid: str | None) -> TypeGuard[str]:

@@ -67,15 +67,18 @@ def save_checkpoint(home_dir: str, session: Place, policy: Policy) -> dict[str, 
     figures = {}
     if session.transcript:
         figures = reading.measure_session(session.transcript, state, policy).recorded_figures()
+    record = bring_whole_ledger_up_to_date(home_dir, session)
     document = checkpoint.build_and_save_document(
         home_dir,
-        bring_whole_ledger_up_to_date(home_dir, session),
+        record,
         trigger="asked for",
         project_dir=session.project_dir,
         transcript=session.transcript,
         figures=figures,
         critical_files=policy.values["carry.critical_files"],
     )
+    with contextlib.suppress(OSError):
+        links.note_or_drop_unfinished_session(home_dir, session.project_dir, record, asked=True)
     folder = paths.carry_session_dir(home_dir, session.session_id)
     return {
         "session_id": session.session_id,

@@ -123,8 +123,8 @@ def forget_command(item: str, session_id: str | None, yes: bool, as_json: bool) 
 def card_command(session_id: str | None, as_json: bool) -> None:
     """Print what the model is given after a compaction.
 
-    Run within a session after /clear it is the card of the conversation before, which the new
-    session then goes on from.
+    Run within a session that has no state of its own yet it is the card of the conversation before,
+    or of the project's last session that left something, from which it then goes on.
 
     \b
     Example:
@@ -133,16 +133,13 @@ def card_command(session_id: str | None, as_json: bool) -> None:
     """
     place = session_record.choose_session(paths.data_dir(), session_id)
     record = session_record.bring_whole_ledger_up_to_date(paths.data_dir(), place)
-    if session_id is None and not record.compactions and record.adopted in ("", "-"):
-        # What it holds itself is still in its window.
+    if session_id is None and record.adopted in ("", "-") and not record.has_state():
         place, record = _find_former_session_and_merge_if_running(place, record)
     rules = marked.rules_of_loaded_files(place.project_dir, record.instructions)
     pinned = items.load_pinned_texts_of_safety_and_task(paths.data_dir(), record.session)
     told = card.card_text(record, rules, pinned=pinned)
     report = {"session_id": place.session_id, "card": told, "characters": len(told)}
-    output.answer(
-        report, told or f"Nothing is known of session {place.session_id} yet.", as_json=as_json
-    )
+    output.answer(report, told or "Nothing is recorded here yet.", as_json=as_json)
 
 
 @output.command("checkpoint")
@@ -163,7 +160,7 @@ def checkpoint_command(session_id: str | None, as_json: bool) -> None:
 def _find_former_session_and_merge_if_running(place: Place, record: Ledger) -> tuple[Place, Ledger]:
     """The session that this one goes on from, made part of it where it is the running one."""
     home_dir = paths.data_dir()
-    found = None if record.messages else links.last_unfinished_session(home_dir, place.project_dir)
+    found = links.last_unfinished_session(home_dir, place.project_dir)
     previous = record.previous or (paths.safe_session_id(found["session"]) if found else None)
     if previous is None or previous == place.session_id:
         return place, record

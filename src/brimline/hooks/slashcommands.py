@@ -100,8 +100,8 @@ NAMES = tuple(f"{command.name}.md" for command in COMMANDS)
 _UNANSWERED = "brimline did not answer this command."
 _SIGNATURE = re.compile(rb"^brimline: ([0-9a-f]{16})\n", re.MULTILINE)
 _CARD_TEXT = (
-    "This was recorded word for word before. Take it as the state of the work and go on from "
-    "there; if nothing is open, ask what is next. Do not run anything."
+    "If something is recorded above, it is so word for word: take it as the state of the work and "
+    "go on from there. If nothing is, or nothing is open, ask what is next. Do not run anything."
 )
 
 

@@ -165,7 +165,7 @@ def _save_checkpoint_behind_answer(home_dir: str, request: dict[str, Any]) -> No
 
 def save_checkpoint(home_dir: str, request: dict[str, Any], values: dict[str, Any]) -> None:
     """Write down the state of the work, which the client's own way does at PreCompact."""
-    from brimline.carry import checkpoint, fold, ledger, notes
+    from brimline.carry import checkpoint, fold, ledger, links, notes
     from brimline.errors import StateError
     from brimline.transcript import find
 
@@ -176,15 +176,17 @@ def save_checkpoint(home_dir: str, request: dict[str, Any], values: dict[str, An
     try:
         if fold.fold_new_rows(record, transcript, most_bytes=_MOST_BYTES):
             ledger.save(home_dir, record)
+        record = notes.merge_notes_into_ledger(home_dir, record)
         checkpoint.build_and_save_document(
             home_dir,
-            notes.merge_notes_into_ledger(home_dir, record),
+            record,
             trigger=request["trigger"],
             project_dir=request["cwd"],
             transcript=transcript,
             figures={"occupancy": request.get("used_tokens")},
             critical_files=values["carry.critical_files"],
         )
+        links.note_or_drop_unfinished_session(home_dir, request["cwd"], record)
     except (OSError, StateError) as error:
         _log_failure(home_dir, error)
 
