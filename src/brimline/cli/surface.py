@@ -15,7 +15,7 @@ import click
 
 from brimline import __version__, output
 from brimline.errors import BrimlineError
-from brimline.settings import extras, pinned
+from brimline.settings import elsewhere, extras, pinned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -87,6 +87,8 @@ class Tree(click.Group):
         """Return what may have been meant by a word, else what there is."""
         if name == "compact":
             return ": type `/compact` in a session, or run `brimline session purge` after it."
+        if same := elsewhere.same_here(name):
+            return f": {same} does that here."
         meant = suggest_commands(name, ctx.command_path.partition(" ")[2])
         if meant:
             return f": did you mean {' or '.join(f'`brimline {path}`' for path in meant)}?"
@@ -320,6 +322,10 @@ def run() -> int:
     except click.exceptions.NoArgsIsHelpError as error:
         output.say(error.format_message(), err=True)
         return _EXIT_USAGE
+    except click.NoSuchOption as error:
+        same = elsewhere.same_here(error.option_name)
+        text = f"There is no option {error.option_name!r}: {same} does that here."
+        return _print_usage_error(click.UsageError(text, error.ctx) if same else error)
     except click.ClickException as error:
         return _print_usage_error(error)
     except click.Abort as error:

@@ -16,7 +16,8 @@ from brimline.gauge.reading import Reading, measure_session
 from brimline.gauge.window import COMPACTION_RESERVE_TOKENS, ending_at_text, idle_compaction_tokens
 from brimline.guard.ceiling import Ceiling
 from brimline.install import checks_files, client, datafolder
-from brimline.settings import config, pinned, presets
+from brimline.rules import lint
+from brimline.settings import config, elsewhere, pinned, presets
 from brimline.state import logs
 from brimline.state.session import SessionState
 from brimline.transcript import find
@@ -90,6 +91,15 @@ def _check_configuration(home_dir: str, project_dir: str) -> Iterator[Said]:
         yield "config-problem", {"problem": problem}
     if not problems:
         yield "config", {}
+
+
+def _check_what_has_no_effect(home_dir: str, project_dir: str) -> Iterator[Said]:
+    """What somebody configured in a place that nobody reads."""
+    preset = presets.preset_or_default(config.load(home_dir, project_dir).values["guard.preset"])
+    for variable, fix in elsewhere.variables_without_effect(project_dir, preset, os.environ):
+        yield "variable-unread", {"variable": variable, "fix": fix}
+    for problem in lint.find_folder_of_rules_nobody_reads(project_dir):
+        yield "rules-unread", {"path": problem.path, "problem": problem.text}
 
 
 def _check_store(home_dir: str, project_dir: str) -> list[Said]:
@@ -204,6 +214,7 @@ def _check_client_cleanup(home_dir: str, project_dir: str) -> Iterator[Said]:
 
 CHECKS = (
     *(_check_data_folder, checks_files.check_files, _check_own_errors, _check_configuration),
+    _check_what_has_no_effect,
     _check_store,
     *rooms.values_in_all_traces("check"),
     *(_check_client_version, _check_where_client_compacts, _check_client_cleanup),

@@ -122,7 +122,7 @@ def lint(
         *_find_repeats(sources),
         *_find_unloaded_and_too_long(sources),
         *_find_changing(sources),
-        *find_folder_of_rules_nobody_reads(found),
+        *find_folder_of_rules_nobody_reads(found.folder),
     ]
     if not _git_output(found.folder, "rev-parse", "--verify", "HEAD"):
         notes.append(f"ages are not checked: git knows no commit in {found.folder}")
@@ -276,12 +276,14 @@ def _find_changing(sources: Iterable[Source]) -> Iterator[Problem]:
                 yield Problem("changing", source.path, line.number, text)
 
 
-def find_folder_of_rules_nobody_reads(found: Cascade) -> Iterator[Problem]:
+def find_folder_of_rules_nobody_reads(project_dir: str) -> Iterator[Problem]:
     """Tell of a folder `rules` at the project's root: the client has another place for it."""
-    folder = f"{found.folder}/rules"
-    names = [name for name in io.list_names(folder) if name.endswith(".md")]
-    read = {os.path.realpath(source.path) for source in found.sources}
-    if names and read.isdisjoint(os.path.realpath(f"{folder}/{name}") for name in names):
+    folder = f"{project_dir}/rules"
+    names = [f"{folder}/{name}" for name in io.list_names(folder) if name.endswith(".md")]
+    if not names:
+        return
+    read = {source.path for source in cascade.gather_instruction_files(project_dir).sources}
+    if read.isdisjoint(map(os.path.realpath, names)):
         text = f"Claude Code does not load it: put its files into {OWN}/rules, or import them"
         yield Problem("unread", folder, None, text)
 

@@ -285,6 +285,10 @@ def _dotted_keys_and_values(document: dict[str, Any], prefix: str = "") -> list[
 
 
 def _did_you_mean(key: str, names: Iterable[str] = BY_KEY) -> str:
+    from brimline.settings import elsewhere
+
+    if same := elsewhere.same_here(key):
+        return f"; {same} does that here"
     close = difflib.get_close_matches(key, list(names), 1)
     return f"; did you mean {close[0]}?" if close else ""
 

@@ -58,6 +58,8 @@ def _to_numbers(setting: Setting, raw: Any) -> list[float]:
 
 
 def _to_number(setting: Setting, raw: Any) -> float:
+    if isinstance(raw, str) and setting.key.endswith("_percent"):
+        raw = raw.rstrip("% ")
     try:
         value = -1.0 if isinstance(raw, bool) else float(raw)
     except (TypeError, ValueError, OverflowError):

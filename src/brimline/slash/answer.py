@@ -58,7 +58,7 @@ def decision_answering_prompt(turn: Turn) -> Decision | None:
 
 def _answer_in_time(turn: Turn, command: SlashCommand, arguments: str) -> str:
     """The text of a command, if it is made in time; else what to type in a shell."""
-    line = _same_command_for_shell(turn, command, arguments)
+    line = _same_command_for_shell(turn, command, arguments if command.hint else "")
     if arguments and not command.hint:
         return f"brimline: /brim:{command.name} takes no words; in a shell: {line}"
     until = time.monotonic() + TIMEOUT_S
