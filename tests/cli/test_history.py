@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 NAME = "1f0c2d3e-aaaa-4bbb-8ccc-000000000001"
 START = 1_790_000_000.0
 OVERVIEW = "session_count sessions compaction_count compactions_without_a_model results_moved_out "
-OVERVIEW += "summary_characters kept_out notes"
+OVERVIEW += "summary_characters summary_tokens kept_out notes"
 LINE = (
     "session_id project model window_tokens first_at last_at turns requests "
     "peak_occupancy_tokens compactions messages blocks"

@@ -59,6 +59,7 @@ def overview(**fields: Any) -> dict[str, Any]:
     return dict.fromkeys(counts.split(), 0) | {
         "sessions": [],
         "summary_characters": None,
+        "summary_tokens": None,
         "kept_out": SAVED,
         **fields,
     }
@@ -145,12 +146,13 @@ def test_what_was_kept_out_is_told_by_who_did_it(saved: dict[str, int], told: st
                 "compaction_count": 3,
                 "compactions_without_a_model": 2,
                 "results_moved_out": 7,
-                "summary_characters": {"count": 1, "p50": 900, "largest": 1_900},
+                "summary_tokens": {"count": 1, "p50": 900, "largest": 1_900},
             },
             (
                 "No session was recorded by hooks yet.\n\n"
                 "2 of 3 compactions without a model: nothing was summarised, 7 results moved out\n"
-                "Summary size in characters, over 1 compaction: p50 900, largest 1,900"
+                "Summary size in tokens, estimated, over 1 compaction: p50 900, largest 1,900.\n"
+                "The client keeps 20,000 free for one."
             ),
         ),
     ],

@@ -372,15 +372,15 @@ def test_status_and_status_line_say_that_it_is_off(home_dir: str, session: Sessi
 @pytest.mark.parametrize(
     ("prompt", "line"),
     [
-        ("/brim:status now", "brimline status now --session ID"),
-        ("/brim:checkpoint 'a b'", "brimline carry checkpoint ''\"'\"'a' 'b'\"'\"'' --session ID"),
-        ("/brim:purge --yes", "brimline session purge --dry-run --yes --session ID"),
+        ("/brim:status now", "brimline status --session ID"),
+        ("/brim:checkpoint 'a b'", "brimline carry checkpoint --session ID"),
+        ("/brim:purge --analyze", "brimline session purge --dry-run --session ID"),
     ],
 )
 def test_a_command_that_takes_no_words_names_the_one_that_does(
     prompt: str, line: str, home_dir: str, session: SessionBuilder
 ) -> None:
-    """With the words that were given, for a shell."""
+    """For a shell, without the words that it may not know either."""
     name = prompt.partition(" ")[0]
     whole = f"brimline: {name} takes no words; in a shell: {line.replace('ID', session.session_id)}"
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from brimline import output
+from brimline import models, output
 from brimline.fast import clock, io, paths
 from brimline.figures import bill, history
 from brimline.figures.totals import percentiles
+from brimline.gauge.window import SUMMARY_RESERVE_TOKENS
 from brimline.transcript import find
 
 if TYPE_CHECKING:
@@ -119,14 +120,21 @@ def _overview_document(figures: dict[str, Figures]) -> dict[str, Any]:
     recorded.sort(key=lambda name: figures[name].last_at or 0.0, reverse=True)
     pairs = [(name, each) for name in figures for each in figures[name].compactions]
     compactions = sorted(pairs, key=lambda pair: pair[1].begun_at)
-    sizes = [each.summary_characters for _, each in compactions]
+    sizes = [
+        (each.summary_characters, figures[name].model)
+        for name, each in compactions
+        if each.summary_characters is not None
+    ]
     return {
         "session_count": len(recorded),
         "sessions": [_session_row(name, figures[name]) for name in recorded[:_RECENT_SESSIONS]],
         "compaction_count": len(compactions),
         "compactions_without_a_model": sum(each.moved_out is not None for _, each in compactions),
         "results_moved_out": sum(each.moved_out or 0 for _, each in compactions),
-        "summary_characters": percentiles([size for size in sizes if size is not None]),
+        "summary_characters": percentiles([size for size, _ in sizes]),
+        "summary_tokens": percentiles(
+            [int(size / models.lookup_model(model).characters_per_token) for size, model in sizes]
+        ),
         "compactions": [
             _compaction_row(compaction, name, figures[name].model)
             for name, compaction in compactions
@@ -228,7 +236,7 @@ def _overview_text(document: dict[str, Any]) -> str:
 
 
 def _compaction_totals_text(document: dict[str, Any]) -> str:
-    shares, without = document["summary_characters"], document["compactions_without_a_model"]
+    shares, without = document["summary_tokens"], document["compactions_without_a_model"]
     lines = []
     if without:
         of_all = output.count_text(document["compaction_count"], "compaction")
@@ -238,7 +246,9 @@ def _compaction_totals_text(document: dict[str, Any]) -> str:
     if shares:
         sizes = ", ".join(f"{name} {size:,}" for name, size in list(shares.items())[1:])
         counted = output.count_text(shares["count"], "compaction")
-        lines.append(output.wrapped_text(f"Summary size in characters, over {counted}: {sizes}"))
+        kept = f"The client keeps {SUMMARY_RESERVE_TOKENS:,} free for one."
+        text = f"Summary size in tokens, estimated, over {counted}: {sizes}. {kept}"
+        lines.append(output.wrapped_text(text))
     return "\n".join(lines) or "Summary size: no compaction with a summary is known."
 
 

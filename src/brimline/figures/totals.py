@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
+from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.state.session import CLEARED, MOVED_OUT
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
     Event = dict[str, Any]
 
+# Fewer than this say nothing of one in ten thousand.
+_ENOUGH_FOR_LAST_SHARE = 10_000
 # The client's clock is ours; this much lies between a hook's start and the row it speaks of.
 _SLACK_S = 5.0
 # A summary takes minutes at most. Where only the beginning is known, its row may come this late.
@@ -209,7 +212,9 @@ def percentiles(values: list[int]) -> dict[str, int] | None:
     if not values:
         return None
     ordered = sorted(values)
-    shares = {f"p{share}": ordered[-(-len(ordered) * share // 100) - 1] for share in (50, 95, 99)}
+    # The last one only where a value can lie above it.
+    wanted = (50, 95, 99, 99.99) if len(ordered) >= _ENOUGH_FOR_LAST_SHARE else (50, 95, 99)
+    shares = {f"p{share}": ordered[ceil(len(ordered) * share / 100) - 1] for share in wanted}
     return {"count": len(ordered), **shares, "largest": ordered[-1]}
 
 
