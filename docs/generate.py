@@ -20,7 +20,7 @@ from brimline import output
 from brimline.cli.surface import COMMANDS, program
 from brimline.hooks.table import EVENTS
 from brimline.install.modfolder import plugin_files
-from brimline.settings import presets
+from brimline.settings import elsewhere, presets
 from brimline.settings.catalogue import SETTINGS, Setting
 
 DOCS = Path(__file__).parent
@@ -35,6 +35,7 @@ def pages() -> dict[Path, str]:
         reference / "settings.md": _settings(),
         reference / "events.md": _events(),
         reference / "presets.md": _presets(),
+        reference / "coming-from.md": _coming_from(),
         reference / "requirements.md": requirements.page(DOCS.parent),
         **{DOCS.parent / "plugin" / name: raw.decode() for name, raw in plugin_files().items()},
     }
@@ -130,6 +131,22 @@ def _events() -> str:
         matcher = f"`{tools}`" if tools else "all"
         lines.append(f"| `{name}` | {matcher} | {answered.timeout_s} s | {answered.purpose} |")
     return "\n".join(lines) + "\n"
+
+
+def _coming_from() -> str:
+    """What others call things, and what does the same here."""
+    lines = [_HEAD, "# Coming from …\n", "What you know, and what it is here.\n"]
+    tables = elsewhere.tables()
+    sections = {section["title"]: section["rows"] for section in tables["sections"]}
+    sections["Words that commands answer"] = [[f"`{w}`", o] for w, o in tables["words"].items()]
+    sections["Variables that `brimline doctor` names"] = [
+        [f"`{variable}`", ours if "`" in ours else f"`{ours}`"]
+        for variable, ours in tables["variables"].items()
+    ]
+    for title, rows in sections.items():
+        lines += [f"## {title}\n", "| there | here |", "|---|---|"]
+        lines += [f"| {theirs} | {ours} |" for theirs, ours in rows] + [""]
+    return "\n".join(lines)
 
 
 def _presets() -> str:

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from brimline.bulk import hook, put
+from brimline.bulk import hook, learned, put, traces
+from brimline.errors import StoreError
+from brimline.state import forgotten
 
 from .conftest import LOG, SOURCE, Player, cut
 
@@ -84,16 +86,25 @@ def test_a_large_file_is_put_aside_and_still_counts(player: Player) -> None:
     assert player.bash("make deploy", BUILD) is None
 
 
-def test_what_was_learned_names_nothing_of_a_session(player: Player) -> None:
-    """Neither its project, nor its commands, nor its files, so that there is nothing to forget."""
-    fetch_back(player, 2)
-    player.read("/p/secret-plans.log", LOG[:60_000])
+@pytest.mark.row("S3-76")
+def test_what_was_learned_can_be_read_taken_back_and_forgotten(player: Player) -> None:
+    """In words, without secrets; a project's lines go with it."""
+    fetch_back(player, 3)
+    player.bash("deploy --token=ghp_abcdefghijklmnopqrstuvwxyz0123456789", BUILD)
 
-    learned = Path(player.home_dir, "offload-learned.jsonl").read_text(encoding="utf-8")
-
-    assert learned.count("\n") >= 5
-    for name in (player.project_dir, "make", "deploy", "secret", "Read", 's1"'):
-        assert name not in learned
+    (newest, made) = learned.document(player.home_dir)["calls"]
+    assert (made["words"], made["folder"]) == ("Bash make deploy", player.project_dir)
+    assert [newest["stays"], made["stays"]] == [False, True]
+    assert "ghp_" not in Path(player.home_dir, "offload-learned.jsonl").read_text(encoding="utf-8")
+    assert "make deploy" in learned.text(learned.document(player.home_dir))
+    assert learned.take_back(player.home_dir, "Bash make deploy") == 1
+    assert player.bash("make deploy", BUILD) is not None
+    with pytest.raises(StoreError, match="store learned"):
+        learned.take_back(player.home_dir, "Bash nothing")
+    asked = forgotten.Asked((), project=player.project_dir)
+    told = [traces.forget(player.home_dir, asked, dry_run=dry)["learned"] for dry in (True, False)]
+    assert told[0] == told[1] > 3
+    assert learned.document(player.home_dir)["calls"] == []
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ import pytest
 from brimline import __version__, output
 from brimline.cli import surface
 from brimline.cli.surface import program
+from brimline.settings import elsewhere
 
 from .conftest import PROGRAM, Run, process
 
@@ -383,3 +384,15 @@ def test_a_group_alone_and_wrong_usage_end_with_2(brimline: Run) -> None:
     assert brimline("session").code == 2
     assert brimline("session", "nothing-like-it").code == 2
     assert brimline("rules", "show", "").code == 1
+
+
+@pytest.mark.parametrize(("word", "same"), elsewhere.tables()["words"].items())
+def test_the_words_of_other_tools_are_answered(
+    word: str, same: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a command and as an option, with what does it here."""
+    for arguments in ([word], ["store", "prune", f"--{word}"]):
+        monkeypatch.setattr("sys.argv", ["brimline", *arguments])
+
+        assert surface.run() == 2
+        assert f"{same} does that here." in capsys.readouterr().err

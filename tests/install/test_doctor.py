@@ -442,3 +442,30 @@ def test_a_finding_has_its_reason_and_its_remedy_below_it() -> None:
     assert [line.strip() for line in lines[2:4]] == ["It matters.", f"fix: run {long}"]
     assert lines[-2:] == ["", "1 broken, 0 to look at."]
     assert lines[0].index("Fine.") == lines[1].index("Gone.") == lines[2].index("It")
+
+
+@pytest.mark.row("S2-40")
+def test_what_was_configured_where_nobody_reads_it_is_said(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A variable of another tool or of a preset that is not in force; a folder of rules."""
+    home.install()
+    monkeypatch.setenv("DEV_TEAM_CONTEXT_STRICT", "on")
+    home.edit(env={"CCM_PRUNE_MAX_SIZE_MB": "9"})
+    rules = Path(home.project) / "rules"
+    rules.mkdir(parents=True)
+    (rules / "style.md").write_text("- Use tabs.")
+
+    findings = doctor.run_all_checks(home.data, home.project)
+
+    assert [(one.what, one.fix) for one in findings if one.check == "no-effect"][:2] == [
+        (
+            "DEV_TEAM_CONTEXT_STRICT is set, and nobody reads it",
+            "brimline config set guard.ceiling strict",
+        ),
+        (
+            "CCM_PRUNE_MAX_SIZE_MB is set, and nobody reads it",
+            "brimline config set store.max_mb VALUE",
+        ),
+    ]
+    assert any(".claude/rules" in one.what for one in findings)

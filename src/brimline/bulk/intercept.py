@@ -6,8 +6,7 @@ and while no file was changed. "Once" is a file that exactly one process can cre
 A reference pays as long as the model is content with it. One that is fetched back has cost more
 than it saved, so a call whose references come back again and again is left alone. What was learned
 of calls is a line per event, appended and never rewritten: parallel hooks cannot lose each other's
-lines, and what is older than a month is ignored. It names neither projects nor commands nor files,
-only hashes of them.
+lines, and what is older than a month is ignored. It is found by hashes; words are for people.
 """
 
 from __future__ import annotations
@@ -39,15 +38,25 @@ if TYPE_CHECKING:
 
 _SOURCE_CHARACTERS = 60
 # Hashes of the session's project, and of the tool with what its call is remembered by.
-_Call = tuple[str, str]
 # What is learned of a call: its output was replaced, stayed, or was recalled.
 _STUB, _STAYED, _RECALL = "stub", "stayed", "recall"
+# And: the user took it back.
+UNDONE = "undone"
 _EXPIRY_S = 30 * 86_400
 _DIGITS = 12
+_WORDS_CHARACTERS = 80
 # So many of the last stubs that came back make the results of a call stay in its project.
 _CAME_BACK, _OF_THE_LAST = 3, 5
 # Of large outputs that stay, every fifth is replaced all the same: else nothing could ever change.
 _PROBE_EVERY = 5
+
+
+class Call:
+    """What experience is kept under: hashes of the project and of the call; and both in words."""
+
+    def __init__(self, project: str, call: str, words: str = "", folder: str | None = None) -> None:
+        self.project, self.call = project, call
+        self.words, self.folder = words, folder
 
 
 def decide_on_result(turn: Turn, result: ToolResult) -> Decision | None:
@@ -63,7 +72,7 @@ def decide_on_result(turn: Turn, result: ToolResult) -> Decision | None:
     5. Is it too small for its kind: bulk, or content? (`kinds.kind_of_output`)
     6. Is it a page of a file, a file of settings or instructions, one that the session edited, a
        brief or interactive command, or one that failed?
-    7. Does experience say that its references always come back? (`_is_always_recalled`)
+    7. Does experience say that its references always come back? (`is_always_recalled`)
     8. Could the model not get at it: no rule allows our recall, and the call is not one to repeat?
     9. Is it the same call again, right after its preview? (`_claim_repeat_offer`)
     10. Would a reference save too little? (`judge.is_preview_worth_it`)
@@ -99,7 +108,7 @@ class _Arrival:
         self.call = repeat_fingerprint(turn, agent, event.tool, event.tool_input, case.files)
         main = case.line.main if case.line else None
         pattern = main.pattern if main else judge.pattern_for_learning(event.tool, result.subject)
-        self.learned_as = _project_and_call_hashes(turn.project, event.tool, pattern)
+        self.learned_as = _name_call(turn.project, event.tool, pattern)
         only_reads = case.line.only_reads if case.line else event.tool in clienttools.LOOKING_UP
         self.may_repeat = only_reads and not case.is_cut
 
@@ -116,7 +125,7 @@ class _Arrival:
         if verdict.reason:
             return True
         if not verdict.is_listed:
-            if _is_always_recalled(turn.home, self.learned_as):
+            if is_always_recalled(turn.home, self.learned_as):
                 # That a result stayed is experience too.
                 _append_learned_event(turn.home, _STAYED, self.learned_as, self.size_bytes)
                 return True
@@ -208,7 +217,7 @@ class _Arrival:
         return noted.decode("utf-8", "replace").strip() or "brimline"
 
 
-def _is_always_recalled(home_dir: str, call: _Call) -> bool:
+def is_always_recalled(home_dir: str, call: Call) -> bool:
     """Tell whether experience lets the next large output of a call stay; every fifth does not.
 
     Raises:
@@ -222,6 +231,8 @@ def _is_always_recalled(home_dir: str, call: _Call) -> bool:
             _tally_recall_by_stub(stubs, key, size)
         elif line["kind"] == _STAYED:
             stayed += 1
+        elif line["kind"] == UNDONE:
+            stubs, stayed = [], 0
         else:
             stayed = 0
             stubs.append({"key": key, "bytes": size or 0, "recalled": 0})
@@ -231,9 +242,9 @@ def _is_always_recalled(home_dir: str, call: _Call) -> bool:
     return len(came_back) >= _CAME_BACK and stayed < _PROBE_EVERY - 1
 
 
-def _learned_events_of_call(home_dir: str, call: _Call) -> Iterator[dict[str, Any]]:
+def _learned_events_of_call(home_dir: str, call: Call) -> Iterator[dict[str, Any]]:
     """Return the events of a call within a month."""
-    (same_project, same_call), now = call, time.time()
+    same_project, same_call, now = call.project, call.call, time.time()
     for path in (f"{home_dir}/{LEARNED}.old", f"{home_dir}/{LEARNED}"):
         for line in json.read_lines(path, containing=same_call.encode()):
             # A key says whose stub is meant, also where it is asked for from another folder.
@@ -254,7 +265,7 @@ def _tally_recall_by_stub(stubs: list[dict[str, Any]], key: str | None, size: in
 
 
 def _append_learned_event(
-    home_dir: str, kind: str, call: _Call, size: int | None = None, key: str | None = None
+    home_dir: str, kind: str, call: Call, size: int | None = None, key: str | None = None
 ) -> None:
     """Remember an event: a large output that was replaced or stayed, or one that was recalled.
 
@@ -268,16 +279,26 @@ def _append_learned_event(
     Raises:
         OSError: the line cannot be written.
     """
-    line = {"at": time.time(), "kind": kind, "bytes": size, "project": call[0], "call": call[1]}
+    from brimline.masking import mask
+
+    line = {
+        "at": time.time(),
+        "kind": kind,
+        "bytes": size,
+        "project": call.project,
+        "call": call.call,
+    }
+    line |= {"words": mask(call.words)[:_WORDS_CHARACTERS], "folder": call.folder}
     line |= {"key": key.removeprefix("sha256:")[:_DIGITS]} if key else {}
     json.append_line(f"{home_dir}/{LEARNED}", line)
 
 
-def _project_and_call_hashes(project: str | None, tool: str, pattern: str) -> _Call:
+def _name_call(project: str | None, tool: str, pattern: str) -> Call:
     """Return what experience with a call is kept under: its project; its tool and pattern."""
     texts = json.dumps(project), json.dumps([tool, pattern])
     project_hash, call_hash = [put.sha256(text.encode())[: 2 * _DIGITS] for text in texts]
-    return project_hash, call_hash
+    words = pattern if pattern.startswith((tool, "WebFetch")) else f"{tool} {pattern}"
+    return Call(project_hash, call_hash, words, project)
 
 
 def repeat_fingerprint(
@@ -323,6 +344,6 @@ def _note_recall(turn: Turn, result: ToolResult) -> None:
         looks.note_recalled_lines(turn, key, lines)
         tool = str(meta.get("tool") or "")
         pattern = judge.pattern_for_learning(tool, meta.get("source"))
-        call = _project_and_call_hashes(turn.project, tool, pattern)
+        call = _name_call(turn.project, tool, pattern)
         _append_learned_event(turn.home, _RECALL, call, size, key)
         turn.spool_event("Recalled", tool=tool, key=key, shown=size)

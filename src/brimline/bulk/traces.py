@@ -6,7 +6,7 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING
 
-from brimline.bulk import layout, removal
+from brimline.bulk import layout, learned, removal
 from brimline.errors import do_all
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 
 FILES = {
-    # Nothing in it names a session, a project, a command or a file.
     "": r"offload-learned\.jsonl(\.old)?",
     "sessions/*": r"offload[\w.-]*",
     "store": r"index\.jsonl(\.old)?|last_key|format|clients|references\.json|tidied",
@@ -36,12 +35,16 @@ def sessions(home: str) -> Iterator[tuple[str, str, float]]:
 
 
 def forget(home: str, asked: Asked, *, dry_run: bool) -> dict[str, int]:
-    """Delete outputs that only these sessions stored."""
+    """Delete outputs that only these sessions stored, and what was learned in a project."""
+    counted = {}
+    if asked.project:
+        lines = learned.forget_project(home, asked.project, dry_run=dry_run)
+        counted = {"learned": lines} if lines else {}
     if not os.path.isdir(layout.store_folder(home)):
-        return {}
+        return counted
     act = removal.own_and_shared_keys if dry_run else removal.forget_session
 
     def forget_session(name: str) -> int:
         return len(act(home, name, asked.promised(name)).keys)
 
-    return {"outputs": do_all(partial(forget_session, name) for name in asked.sessions)}
+    return counted | {"outputs": do_all(partial(forget_session, name) for name in asked.sessions)}

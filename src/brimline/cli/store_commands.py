@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from brimline import output
-from brimline.bulk import contents, layout, listing, pins, removal, retention
+from brimline.bulk import contents, layout, learned, listing, pins, removal, retention
 from brimline.errors import StoreError
 from brimline.fast import paths
 from brimline.recall import found_outputs, stored
@@ -202,6 +202,26 @@ def unpin_command(context: click.Context, /, **given: Any) -> None:
       brimline store unpin 3f2a9c01
     """
     context.invoke(pin_command, level=pins.NONE, reason=None, **given)
+
+
+@output.command("learned")
+@click.option("--undo", "words", metavar="WORDS", help="Begin anew with a call.")
+def learned_command(words: str | None, as_json: bool) -> None:
+    """List what offloading learned of calls.
+
+    Large outputs of a call come as previews, or stay where those kept being fetched back.
+
+    \b
+    Example:
+      brimline store learned
+      brimline store learned --undo "Bash cargo test"
+    """
+    if words is None:
+        output.answer(learned.document(paths.data_dir()), learned.text, as_json=as_json)
+        return
+    count = learned.take_back(paths.data_dir(), words)
+    report = {"words": words, "calls": count}
+    output.answer(report, f"{output.one_line(words)}  begins anew", as_json=as_json)
 
 
 @output.command("prune")

@@ -119,7 +119,9 @@ def session() -> None:
     """
 
 
-@_group_decorator("brimline.cli.store_commands", "list get elsewhere search pin unpin prune forget")
+@_group_decorator(
+    "brimline.cli.store_commands", "list get elsewhere search pin unpin learned prune forget"
+)
 def store() -> None:
     """Look into the store of outputs that were kept out of the context window.
 

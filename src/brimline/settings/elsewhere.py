@@ -19,7 +19,8 @@ FILE = f"{PACKAGE_DIR}/settings/elsewhere.toml"
 
 def same_here(word: str) -> str:
     """Return what does here what another tool means by a word; empty where none has it."""
-    return _tables()["words"].get(word.lstrip("-").replace(" ", "").replace("_", "-").lower(), "")
+    known: dict[str, str] = tables()["words"]
+    return known.get(word.lstrip("-").replace(" ", "").replace("_", "-").lower(), "")
 
 
 def variables_without_effect(
@@ -31,7 +32,7 @@ def variables_without_effect(
         own = clientsettings.read_settings(path).get("env")
         set_here |= set(own) if isinstance(own, dict) else set()
     read = {entry["variable"] for entry in preset["environment"]}
-    for variable, setting in _tables()["variables"].items():
+    for variable, setting in tables()["variables"].items():
         if variable in set_here - read:
             known = setting.partition(" ")[0] in BY_KEY
             value = "" if " " in setting else " VALUE"
@@ -39,6 +40,7 @@ def variables_without_effect(
 
 
 @cache
-def _tables() -> dict[str, dict[str, str]]:
+def tables() -> dict[str, Any]:
+    """The words and variables of others, and the page's sections."""
     with open(FILE, "rb") as file:
         return tomllib.load(file)
