@@ -442,7 +442,7 @@ async function tellTier($) {
   const notice = here.folder && await $.fs.read(`${here.folder}/mod-notice`).then(JSON.parse).catch(() => null)
   if (!(notice?.at > newestAt)) return
   newestAt = notice.at
-  show($, notice.text, true)
+  show($, notice.text, notice.until !== "prompt")
 }
 
 // The screen at a compaction: one line where it happened, which lasts, and nothing drawn twice.

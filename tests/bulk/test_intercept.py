@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from brimline.bulk import hook, learned, put, traces
+from brimline.bulk import experience, hook, put, traces
 from brimline.errors import StoreError
 from brimline.state import forgotten
 
@@ -92,19 +92,19 @@ def test_what_was_learned_can_be_read_taken_back_and_forgotten(player: Player) -
     fetch_back(player, 3)
     player.bash("deploy --token=ghp_abcdefghijklmnopqrstuvwxyz0123456789", BUILD)
 
-    (newest, made) = learned.document(player.home_dir)["calls"]
+    (newest, made) = experience.document(player.home_dir)["calls"]
     assert (made["words"], made["folder"]) == ("Bash make deploy", player.project_dir)
     assert [newest["stays"], made["stays"]] == [False, True]
     assert "ghp_" not in Path(player.home_dir, "offload-learned.jsonl").read_text(encoding="utf-8")
-    assert "make deploy" in learned.text(learned.document(player.home_dir))
-    assert learned.take_back(player.home_dir, "Bash make deploy") == 1
+    assert "make deploy" in experience.text(experience.document(player.home_dir))
+    assert experience.take_back(player.home_dir, "Bash make deploy") == 1
     assert player.bash("make deploy", BUILD) is not None
     with pytest.raises(StoreError, match="store learned"):
-        learned.take_back(player.home_dir, "Bash nothing")
+        experience.take_back(player.home_dir, "Bash nothing")
     asked = forgotten.Asked((), project=player.project_dir)
     told = [traces.forget(player.home_dir, asked, dry_run=dry)["learned"] for dry in (True, False)]
     assert told[0] == told[1] > 3
-    assert learned.document(player.home_dir)["calls"] == []
+    assert experience.document(player.home_dir)["calls"] == []
 
 
 @pytest.mark.parametrize(

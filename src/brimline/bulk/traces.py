@@ -6,7 +6,7 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING
 
-from brimline.bulk import layout, learned, removal
+from brimline.bulk import experience, layout, removal
 from brimline.errors import do_all
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def forget(home: str, asked: Asked, *, dry_run: bool) -> dict[str, int]:
     """Delete outputs that only these sessions stored, and what was learned in a project."""
     counted = {}
     if asked.project:
-        lines = learned.forget_project(home, asked.project, dry_run=dry_run)
+        lines = experience.forget_project(home, asked.project, dry_run=dry_run)
         counted = {"learned": lines} if lines else {}
     if not os.path.isdir(layout.store_folder(home)):
         return counted

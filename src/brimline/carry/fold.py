@@ -190,7 +190,7 @@ def _fold_attachment(ledger: Ledger, fields: dict[str, Any], at: str | None) -> 
     _keep_message_and_notes(ledger, words.users_own_message(fields), at)
     _update_tasks(ledger, row.reminded_tasks(fields))
     ledger.plan = mask(row.plan_file_of(fields)) or ledger.plan
-    loaded = row.instruction_file_loaded_by(fields)
+    loaded = row.nested_instruction_file(row.attachment_of(fields))
     if loaded:
         put_last_and_drop_oldest(ledger.instructions, loaded, 1, _MOST_INSTRUCTIONS)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from brimline import output
-from brimline.bulk import contents, layout, learned, listing, pins, removal, retention
+from brimline.bulk import contents, experience, layout, listing, pins, removal, retention
 from brimline.errors import StoreError
 from brimline.fast import paths
 from brimline.recall import found_outputs, stored
@@ -217,9 +217,9 @@ def learned_command(words: str | None, as_json: bool) -> None:
       brimline store learned --undo "Bash cargo test"
     """
     if words is None:
-        output.answer(learned.document(paths.data_dir()), learned.text, as_json=as_json)
+        output.answer(experience.document(paths.data_dir()), experience.text, as_json=as_json)
         return
-    count = learned.take_back(paths.data_dir(), words)
+    count = experience.take_back(paths.data_dir(), words)
     report = {"words": words, "calls": count}
     output.answer(report, f"{output.one_line(words)}  begins anew", as_json=as_json)
 

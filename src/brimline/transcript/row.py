@@ -284,13 +284,6 @@ def reminded_tasks(row: Any) -> Any:
     return attachment.get("content") if attachment.get("type") == "task_reminder" else None
 
 
-def instruction_file_loaded_by(row: dict[str, Any]) -> str:
-    """The instruction file that came with a row: of a folder below, or for some files alone."""
-    attachment = attachment_of(row)
-    is_loaded = attachment.get("type") == "nested_memory"
-    return as_text(attachment.get("path")) if is_loaded else ""
-
-
 def plan_file_of(row: Any) -> str:
     """The file of the plan that a row is about; empty for other rows."""
     attachment = attachment_of(row)

@@ -249,3 +249,8 @@ def count_or_none(value: Any) -> int | None:
     if not isinstance(value, int) or isinstance(value, bool):
         return None
     return value if 0 <= value <= _LARGEST_COUNT else None
+
+
+def nested_instruction_file(attachment: dict[str, Any]) -> str:
+    """The instruction file, of a folder below or for some files alone, that an attachment is."""
+    return as_text(attachment.get("path")) if attachment.get("type") == "nested_memory" else ""
