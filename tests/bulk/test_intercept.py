@@ -102,7 +102,7 @@ def test_what_was_learned_can_be_read_taken_back_and_forgotten(player: Player) -
     with pytest.raises(StoreError, match="store learned"):
         experience.take_back(player.home_dir, "Bash nothing")
     asked = forgotten.Asked((), project=player.project_dir)
-    told = [traces.forget(player.home_dir, asked, dry_run=dry)["learned"] for dry in (True, False)]
+    told = [traces.forget(player.home_dir, asked, dry_run=dry)["entries"] for dry in (True, False)]
     assert told[0] == told[1] > 3
     assert experience.document(player.home_dir)["calls"] == []
 

@@ -39,7 +39,7 @@ def forget(home: str, asked: Asked, *, dry_run: bool) -> dict[str, int]:
     counted = {}
     if asked.project:
         lines = experience.forget_project(home, asked.project, dry_run=dry_run)
-        counted = {"learned": lines} if lines else {}
+        counted = {"entries": lines} if lines else {}
     if not os.path.isdir(layout.store_folder(home)):
         return counted
     act = removal.own_and_shared_keys if dry_run else removal.forget_session
