@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 SURFACE = """install uninstall doctor demo status history cost
 session: inspect purge repair restore backups
-store: list get elsewhere search pin unpin prune forget
+store: list get elsewhere search pin unpin learned prune forget
 carry: show add done reopen forget card checkpoint
 memory: search show add edit remove list lint index status sync
 forget budget
