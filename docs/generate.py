@@ -29,14 +29,14 @@ _HEAD = "<!-- Made by `make docs` from the code; do not edit. -->\n\n"
 
 def pages() -> dict[Path, str]:
     """Every generated page and its text."""
-    reference = DOCS / "reference"
+    reference, developers = DOCS / "reference", DOCS / "developers"
     return {
         reference / "commands.md": _commands(),
         reference / "settings.md": _settings(),
-        reference / "events.md": _events(),
+        developers / "events.md": _events(),
         reference / "presets.md": _presets(),
         reference / "coming-from.md": _coming_from(),
-        reference / "requirements.md": requirements.page(DOCS.parent),
+        developers / "requirements.md": requirements.page(DOCS.parent),
         **{DOCS.parent / "plugin" / name: raw.decode() for name, raw in plugin_files().items()},
     }
 
@@ -108,7 +108,8 @@ def _settings() -> str:
         (
             "`/brim:off` switches brimline off in a session, and "
             "`claude --settings '{\"disableAllHooks\": true}'` from its start on.\n"
-            "[Variables](variables.md): what is read from the environment, and who may set it.\n"
+            "[Variables](../developers/variables.md): what is read from the environment, "
+            "and who may set it.\n"
         ),
     ]
     return "\n".join(lines)

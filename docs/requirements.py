@@ -1,4 +1,4 @@
-"""Makes `docs/reference/requirements.md`: what is promised, and the tests that hold it.
+"""Makes `docs/developers/requirements.md`: what is promised, and the tests that hold it.
 
 Promises and decisions come from `requirements.toml`, proofs from the `row` markers in `tests/`.
 """
@@ -92,7 +92,7 @@ def load(root: Path) -> Catalogue:
     Raises:
         TypeError: a row has a key that does not exist, or lacks one.
     """
-    with (root / "docs" / "requirements.toml").open("rb") as file:
+    with (root / "docs" / "developers" / "requirements.toml").open("rb") as file:
         document = tomllib.load(file)
     rows = [
         Row(**{**row, "overruled": tuple(row.get("overruled", ()))}) for row in document["rows"]

@@ -120,14 +120,15 @@ def test_relative_links_resolve() -> None:
 
 def test_every_page_is_in_the_index() -> None:
     """What is not listed is not found."""
-    index = set(_LINK.findall(PAGES["docs/README.md"]))
+    indexes = (DOCS / "README.md", DOCS / "developers" / "README.md")
+    links = [(index.parent / link) for index in indexes for link in _LINK.findall(_page(index))]
 
-    assert {str(page.relative_to(DOCS)) for page in DOCS.glob("*/*.md")} <= index
+    assert set(DOCS.rglob("*.md")) <= {*[link.resolve() for link in links], indexes[0]}
 
 
 def test_what_holds_a_variable_is_there() -> None:
     """Each file of tests that the table names."""
-    table = _page("reference", "variables.md")
+    table = _page("developers", "variables.md")
     for name in re.findall(r"`([\w/]+\.py)`", table):
         assert (ROOT / "tests" / name).is_file(), name
 
@@ -135,7 +136,7 @@ def test_what_holds_a_variable_is_there() -> None:
 def test_every_variable_that_is_read_is_in_the_table() -> None:
     """By its name, or the beginning of it."""
     rows = [
-        row.split("|")[1] for row in _page("reference", "variables.md").splitlines() if "|" in row
+        row.split("|")[1] for row in _page("developers", "variables.md").splitlines() if "|" in row
     ]
     told = [name.replace("…", "*") for row in rows for name in re.findall(r"`([A-Z_*…]+)`", row)]
     sources = (ROOT / "src").rglob("*.py")
@@ -186,7 +187,7 @@ def test_every_template_of_a_message_is_documented_word_for_word() -> None:
 
 def test_what_a_session_leaves_behind_is_documented(session: SessionBuilder, home_dir: str) -> None:
     """Each file has a row in the table, each field of telemetry and audit log its name."""
-    page = _page("reference", "data-folder.md")
+    page = _page("developers", "data-folder.md")
     table = page.partition("| path |")[2].partition("\n\n")[0]
     cells = [row.split("|")[1] for row in table.splitlines() if row.startswith("| `")]
     names = [name for cell in cells for name in re.findall(r"`([^`]+)`", cell)]
@@ -233,7 +234,7 @@ def test_every_key_of_a_json_document_is_documented(session: SessionBuilder, hom
 def test_every_dependency_has_its_reason_in_the_decision() -> None:
     """A runtime dependency is listed with what it is for."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    (page,) = (DOCS / "decisions").glob("0002-*.md")
+    (page,) = (DOCS / "developers" / "decisions").glob("0002-*.md")
     names = [re.split(r"[<>=~! ]", text)[0] for text in project["dependencies"]]
 
     assert re.findall(r"^\| `([\w-]+)` \|", page.read_text(encoding="utf-8"), re.MULTILINE) == names
@@ -241,7 +242,7 @@ def test_every_dependency_has_its_reason_in_the_decision() -> None:
 
 def test_decisions_are_numbered_and_short() -> None:
     """Numbers run without gaps, and none is longer than a page."""
-    pages = sorted((DOCS / "decisions").glob("*.md"))
+    pages = sorted((DOCS / "developers" / "decisions").glob("*.md"))
 
     assert [int(page.name[:4]) for page in pages] == list(range(1, len(pages) + 1))
     for page in pages:
@@ -251,7 +252,7 @@ def test_decisions_are_numbered_and_short() -> None:
         assert len(text.splitlines()) <= 60
 
 
-def _page(*names: str) -> str:
+def _page(*names: str | Path) -> str:
     return DOCS.joinpath(*names).read_text(encoding="utf-8")
 
 

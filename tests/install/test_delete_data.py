@@ -22,7 +22,7 @@ from brimline.testing import SessionBuilder, bash_event, event, statusline_event
 
 from .conftest import ORIGINAL, Home
 
-_PAGE = Path(__file__).parents[2] / "docs" / "reference" / "data-folder.md"
+_PAGE = Path(__file__).parents[2] / "docs" / "developers" / "data-folder.md"
 _LONG_AGO = (1_700_000_000, 1_700_000_000)
 _SAMPLES = (
     f"<project>={'0' * 24} <id>=s1 <session>=s1 <pid>=12 <file>={'1' * 24} <call>={'2' * 24} "

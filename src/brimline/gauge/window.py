@@ -1,6 +1,6 @@
 """How large the window is, where a context ends, and the ladder of tiers towards that. Pure.
 
-Fast path: imports nothing. The figures of the client are those of `docs/explanation/client.md`.
+Fast path: imports nothing. The figures of the client are those of `docs/developers/client.md`.
 """
 
 from __future__ import annotations

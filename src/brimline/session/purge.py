@@ -3,7 +3,7 @@
 Disk bytes and context tokens are counted apart: most of a session's bytes never reach the model,
 and nothing before the last compaction does. Which results go is judged as in a compaction without a
 model (`compaction.cold`). Never chosen: what a compaction preserved, what the user pinned, and rows
-that others need. How a copy is made is told in docs/explanation/copying-sessions.md.
+that others need. How a copy is made is told in docs/developers/copying-sessions.md.
 """
 
 from __future__ import annotations

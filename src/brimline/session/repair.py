@@ -1,6 +1,6 @@
 """Mends a session: finds what is wrong, and makes a copy in which it is mended.
 
-How a copy is made is told in docs/explanation/copying-sessions.md.
+How a copy is made is told in docs/developers/copying-sessions.md.
 """
 
 from __future__ import annotations
