@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import brimline
 from brimline.fast import paths
 from brimline.hooks import statusline
 from brimline.hooks.entry import respond
@@ -76,6 +77,20 @@ def main(folder: Path) -> None:
     _filled(Play(_NEWER, project, hours_ago=2))
 
 
+def link_package_beside(folder: Path) -> Path:
+    """A package for the world below a folder: what an install notes beside it is not the source's.
+
+    Returns:
+        Where it is to be found.
+    """
+    source, site = Path(brimline.__file__).parent, folder.parent / "site"
+    (site / "brimline").mkdir(parents=True)
+    for path in source.iterdir():
+        if not path.match("installed-*"):
+            (site / "brimline" / path.name).symlink_to(path)
+    return site
+
+
 def environment(folder: Path) -> dict[str, str]:
     """All that a child may know of this machine, in the world below a folder."""
     home = folder / HOME
@@ -85,6 +100,7 @@ def environment(folder: Path) -> dict[str, str]:
         "CLAUDE_CONFIG_DIR": str(home / ".claude"),
         "PATH": ":".join(map(str, programs)),
         "TMPDIR": str(folder / "tmp"),
+        "PYTHONPATH": str(folder.parent / "site"),
         "LANG": "C.UTF-8",
         "TZ": "UTC",
         "NO_COLOR": "1",

@@ -27,6 +27,7 @@ ROOT = Path(__file__).parents[1]
 
 _BLOCK = re.compile(r"^```console\n(.*?)^```|^<!-- run\n(.*?)^-->", re.DOTALL | re.MULTILINE)
 _HERE_DOCUMENT = re.compile(r"<< '?(\w+)'?$")
+_CLONE = "/home/dev/brimline"
 _END = "\x1e"
 
 
@@ -81,6 +82,7 @@ class World:
         """Make it in a folder with a short path."""
         self.place, self.pristine = folder / "w", folder / "pristine"
         self.place.mkdir()
+        self.site = console_world.link_package_beside(self.place)
         program = [sys.executable, console_world.__file__, str(self.place)]
         subprocess.run(program, env=console_world.environment(self.place), check=True, timeout=300)
         self.place.rename(self.pristine)
@@ -103,7 +105,8 @@ class World:
 
     def _shown(self, text: str) -> str:
         folder = re.sub(r"[^0-9A-Za-z]", "-", str(self.place))
-        for hidden, shown in ((self.place, ""), (folder, ""), (ROOT, "/home/dev/brimline")):
+        shown_as = {self.place: "", folder: "", self.site: f"{_CLONE}/src", ROOT: _CLONE}
+        for hidden, shown in shown_as.items():
             text = text.replace(str(hidden), shown)
         return text
 

@@ -98,7 +98,8 @@ def damage(path: Path, how: str, place: float) -> None:
         bit = 0x80 if how == "high" else 1 << (at % 7)
         path.write_bytes(data[:at] + bytes([data[at] ^ bit]) + data[at + 1 :] if data else b"")
     elif how in ("cut", "empty"):
-        path.write_bytes(data[: len(data) // 2] if how == "cut" else b"")
+        # Not where a line ends, or in a blank one.
+        path.write_bytes(data[: len(data) // 2].rstrip(b"} \n") if how == "cut" else b"")
     elif how == "garbage":
         path.write_bytes(_GARBAGE)
     elif how == "closed":

@@ -131,7 +131,8 @@ def compiled_root(tmp_path_factory: pytest.TempPathFactory, python: str) -> Path
     """A precompiled copy of the package, safe from whoever compiles the real one meanwhile."""
     root = tmp_path_factory.mktemp("root")
     source = Path(brimline.__file__).parent
-    shutil.copytree(source, root / "brimline", ignore=shutil.ignore_patterns("__pycache__"))
+    left_out = shutil.ignore_patterns("__pycache__", "installed-*")
+    shutil.copytree(source, root / "brimline", ignore=left_out)
     assert pythons.precompile_or_problem(python, str(root)) is None
     return root
 
@@ -140,6 +141,7 @@ def compiled_root(tmp_path_factory: pytest.TempPathFactory, python: str) -> Path
 def shared_root(compiled_root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """That copy is taken for the running one, which has all libraries."""
     monkeypatch.setattr(pythons, "package_root", lambda: str(compiled_root))
+    monkeypatch.setenv("PYTHONPATH", str(compiled_root))
     started = pythons.Program(sys.executable, ("-I", "-m", "brimline"), None)
     monkeypatch.setattr(
         pythons, "program_of_this_process", lambda home_dir: started._replace(home=home_dir)
