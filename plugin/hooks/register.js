@@ -264,7 +264,7 @@ const keys = async $ => {
   if (!isUntold) return ""
   isUntold = false
   try {
-    const { text, person } = await within(LIMIT_MS, run($, "cleared", { session: await $.session.id(), cwd: await $.session.cwd() }))
+    const { text, person } = await within(LIMIT_MS, run($, "cleared", {}))
     if (person) show($, person)
     return text ?? ""
   } catch (problem) {
@@ -329,7 +329,6 @@ let shown = null // what stands above the prompt: its text, and whether it is a 
 let newestAt = Date.now() / 1000 // when the last notice was written that was shown; older ones are of another run
 let isOpen = false
 let hasRoom = true // whether there is any left above the prompt
-let replied = null // the text that stands in the pane in the place of its own
 let version = 0 // of what the pane shows: it changes with each request
 let drawn = { key: null, rows: [] }
 
@@ -345,12 +344,7 @@ function draw(on) {
     const { bodyColumns: columns, scroll: { bodyRows: rows } } = e.props
     const key = `${version} ${columns} ${rows}`
     hasRoom = columns <= COLUMNS
-    if (replied) {
-      const lines = replied.split("\n")
-      const hidden = lines.length - rows + 1
-      if (hidden > 1) lines.splice(rows - 1, hidden, `… ${hidden} more rows; there is room for them while the pane is closed`)
-      drawn = { key, rows: lines.map(line => [[line, ""]]) }
-    } else if (drawn.key !== key) {
+    if (drawn.key !== key) {
       try {
         const answer = await askPane($, columns, rows)
         drawn = { key, rows: answer.rows }
@@ -364,13 +358,12 @@ function draw(on) {
       }
     }
     const { Box, Text } = $.ui.resolve(e)
-    const lines = drawn.rows.map((pieces, at) => h(Text, { key: String(at), wrap: replied ? "wrap" : "truncate-end" }, ...pieces.map(piece(Text))))
+    const lines = drawn.rows.map((pieces, at) => h(Text, { key: String(at), wrap: "truncate-end" }, ...pieces.map(piece(Text))))
     return h(Box, { flexDirection: "column" }, ...lines)
   })
   on("ui.close", { id: ID }, async ($, e, next) => {
     const closed = await next(e)
     isOpen = (await $.ui.panes()).some(opened => opened.id === ID)
-    if (!isOpen) replied = null
     return closed
   }).catch(goOn)
   on("classic.SessionStart", ($, e, next) => { // also with the session that `/clear` begins
@@ -390,24 +383,18 @@ const piece = Text => ([text, style], at) => {
   return h(Text, { key: String(at), ...look }, text || " ")
 }
 
-// Answer `/brim-pane`, which opens the pane, as wide and high as it would like to be, or closes it, or has it show its own
-// again. Where nobody is at a screen it is a text.
+// Answer `/brim-pane`, which opens the pane, as wide and high as it would like to be, or closes it. Where nobody is at a
+// screen it is a text.
 async function pane($, e) {
   if (!here.isInteractive) return { text: (await askPane($, e.presentation.columns, 40)).rows.map(pieces => pieces.map(([text]) => text).join("")).join("\n") }
-  if (replied) {
-    reply($, null)
-    return {}
-  }
-  isOpen = !isOpen
   version += 1
-  if (isOpen) await $.ui.open({ id: ID, title: "brimline", columns: COLUMNS, rows: 24 })
-  else await $.ui.close({ id: ID })
+  if (isOpen) await $.ui.close({ id: ID })
+  else await $.ui.open({ id: ID, title: "brimline", columns: COLUMNS, rows: 24 })
+  isOpen = !isOpen
   return {}
 }
 
-async function askPane($, columns, rows) {
-  return run($, "pane", { columns, rows })
-}
+const askPane = ($, columns, rows) => run($, "pane", { columns, rows })
 
 // Draw an open pane again.
 function renew($) {
@@ -423,11 +410,10 @@ function show($, text, isNotice = false) {
   $.ui.invalidate("ui.render")
 }
 
-// What a command answers, for the person alone, until the next prompt.
+// What a command answers, for the person alone, until the next prompt; a pane that takes the room for it closes.
 function reply($, text) {
-  replied = isOpen && !hasRoom ? text : null
-  renew($)
-  show($, replied ? null : text)
+  if (isOpen && !hasRoom) $.ui.close({ id: ID })
+  show($, text)
 }
 
 // A request was answered: its notice goes, an open pane is drawn again, and a notice that came of it is shown.
@@ -550,15 +536,15 @@ export const register = on => {
   on("session.start", async ($, e, next) => {
     here.isInteractive = e.isInteractive
     if (here.isIdle) return next(e)
-    tell($)
+    await tell($)
     await offerCommands($)
     await lookAtCache($)
     return next(e)
   })
   on("prompt.submit", async ($, e, next) => {
     if (here.isIdle) return next(e)
-    tell($) // `/clear` begins a session, too
-    reply($, null)
+    await tell($) // `/clear` begins a session, too
+    show($, null)
     askAgain()
     forgetPause()
     endSeam($, e.text)
@@ -635,16 +621,12 @@ const offerCommands = async ($, isLast = false) => {
 
 // Leave a sign of life, for `doctor` and the gateway. Nobody waits for it.
 const tell = async $ => {
-  try {
-    const session = await $.session.id()
-    if (session === signed) return
-    signed = session
-    here.folder = null
-    isEnough = false
-    here.told = signUp($, session).catch(problem => report($, "sign of life", problem))
-  } catch (problem) {
-    report($, "sign of life", problem)
-  }
+  const session = await $.session.id()
+  if (session === signed) return
+  signed = session
+  here.folder = null
+  isEnough = false
+  here.told = signUp($, session).catch(problem => report($, "sign of life", problem))
 }
 
 const signUp = async ($, session) => {
@@ -661,20 +643,13 @@ const compacted = async ($, e) => {
   return { messages: rebuilt(e.messages, answer, besides), line: answer.line }
 }
 
-const checkShape = entries => {
-  const known = m => ["user", "assistant"].includes(m.role) && typeof m.text === "string" && typeof m.handle === "string" && Array.isArray(m.toolUses)
-  if (!Array.isArray(entries) || !entries.length || !entries.every(known)) doubt("entries of an unknown shape")
-}
-
-// Whether settings start a program that is not ours.
-const foreign = (groups, own) =>
-  (groups ?? []).some(group => (group.hooks ?? []).some(entry => !isOwn(entry, own)))
-
 const ask = async ($, e) => {
-  checkShape(e.messages)
+  const isKnown = m => ["user", "assistant"].includes(m.role) && typeof m.text === "string" && typeof m.handle === "string" && Array.isArray(m.toolUses)
+  if (!e.messages?.length || !e.messages.every(isKnown)) doubt("entries of an unknown shape")
   const { hook, is_plugin } = await setup($)
-  const { hooks } = await $.settings.read()
-  if (foreign(hooks?.PreCompact, [...(is_plugin ? [launcher] : hook), "PreCompact"])) doubt("a PreCompact hook that is not brimline's would not run")
+  const own = [...(is_plugin ? [launcher] : hook), "PreCompact"]
+  const { PreCompact: groups = [] } = (await $.settings.read()).hooks ?? {}
+  if (groups.some(group => group.hooks?.some(entry => !isOwn(entry, own)))) doubt("a PreCompact hook that is not brimline's would not run")
   const sent = await $.session.messages({ as: "api" })
   if (sent.length >= MOST_MESSAGES) doubt("the history is too long to be read whole")
   const besides = besidesOf(sent, e.messages)
@@ -752,11 +727,11 @@ const remindersOf = text => {
 }
 
 // The client gives the count of tokens left and the context of SessionStart hooks anew, and our own notes are about what
-// was before; of equal reminders, and of lists of tasks, the last one holds.
+// was before; of equal reminders, of lists of tasks, and of what changed in a file the last one holds.
 const STALE = /^<system-reminder>\n(<total_tokens>|SessionStart|.* hook additional context: \[brimline)/
-const TASKS = /^<system-reminder>\nThe (task tools|TodoWrite tool) ha/
+const RENEWED = /^<system-reminder>\n(The (task tools|TodoWrite tool) ha|Note: .* (changed on disk|was modified))/
 const latest = after => {
-  const kind = text => (TASKS.test(text) ? "tasks" : text)
+  const kind = text => RENEWED.exec(text)?.[0] ?? text
   const last = new Map([...after].flatMap(([at, texts]) => texts.map(text => [kind(text), at])))
   return new Map([...after].map(([at, texts]) => [at, texts.filter(text => !STALE.test(text) && last.get(kind(text)) === at)]))
 }

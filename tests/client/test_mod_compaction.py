@@ -296,6 +296,26 @@ def test_what_stands_beside_results_comes_back_at_its_place(
     assert installed.errors() == ""
 
 
+def test_of_what_changed_in_a_file_the_last_word_stays(
+    client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """The client gives the lines anew, behind each edit that something else follows."""
+    path = client.project / "made.txt"
+    hook = {"type": "command", "command": f"echo more >>{path}"}
+    group = {"matcher": "TaskCreate", "hooks": [hook]}
+    client.write_settings({"hooks": {"PostToolUse": [group]}}, "project")
+    task = [tool("TaskCreate", {"subject": "TASK", "description": "d"}) for _ in range(2)]
+    one, two = (tool("Write", {"file_path": str(path), "content": word}) for word in ("1", "2"))
+    fill(client, stub, one, task[0], two, task[1])
+
+    run = client.run_print(PROMPT)
+
+    told = [request.seen_text().count("changed on disk") for request in run.main]
+    assert (told[-2], told[-1]) == (2, 1)
+    assert "changed on disk" in run.main[-1].results()[3]
+    assert installed.errors() == ""
+
+
 def test_a_tool_that_poses_as_the_client_displaces_nothing_and_is_not_lost(
     client: Client, stub: StubApi, installed: Installed
 ) -> None:

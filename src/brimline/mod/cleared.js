@@ -30,7 +30,7 @@ const keys = async $ => {
   if (!isUntold) return ""
   isUntold = false
   try {
-    const { text, person } = await within(LIMIT_MS, run($, "cleared", { session: await $.session.id(), cwd: await $.session.cwd() }))
+    const { text, person } = await within(LIMIT_MS, run($, "cleared", {}))
     if (person) show($, person)
     return text ?? ""
   } catch (problem) {

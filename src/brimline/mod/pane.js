@@ -12,7 +12,6 @@ let shown = null // what stands above the prompt: its text, and whether it is a 
 let newestAt = Date.now() / 1000 // when the last notice was written that was shown; older ones are of another run
 let isOpen = false
 let hasRoom = true // whether there is any left above the prompt
-let replied = null // the text that stands in the pane in the place of its own
 let version = 0 // of what the pane shows: it changes with each request
 let drawn = { key: null, rows: [] }
 
@@ -28,12 +27,7 @@ export function draw(on) {
     const { bodyColumns: columns, scroll: { bodyRows: rows } } = e.props
     const key = `${version} ${columns} ${rows}`
     hasRoom = columns <= COLUMNS
-    if (replied) {
-      const lines = replied.split("\n")
-      const hidden = lines.length - rows + 1
-      if (hidden > 1) lines.splice(rows - 1, hidden, `… ${hidden} more rows; there is room for them while the pane is closed`)
-      drawn = { key, rows: lines.map(line => [[line, ""]]) }
-    } else if (drawn.key !== key) {
+    if (drawn.key !== key) {
       try {
         const answer = await askPane($, columns, rows)
         drawn = { key, rows: answer.rows }
@@ -47,13 +41,12 @@ export function draw(on) {
       }
     }
     const { Box, Text } = $.ui.resolve(e)
-    const lines = drawn.rows.map((pieces, at) => h(Text, { key: String(at), wrap: replied ? "wrap" : "truncate-end" }, ...pieces.map(piece(Text))))
+    const lines = drawn.rows.map((pieces, at) => h(Text, { key: String(at), wrap: "truncate-end" }, ...pieces.map(piece(Text))))
     return h(Box, { flexDirection: "column" }, ...lines)
   })
   on("ui.close", { id: ID }, async ($, e, next) => {
     const closed = await next(e)
     isOpen = (await $.ui.panes()).some(opened => opened.id === ID)
-    if (!isOpen) replied = null
     return closed
   }).catch(goOn)
   on("classic.SessionStart", ($, e, next) => { // also with the session that `/clear` begins
@@ -73,24 +66,18 @@ const piece = Text => ([text, style], at) => {
   return h(Text, { key: String(at), ...look }, text || " ")
 }
 
-// Answer `/brim-pane`, which opens the pane, as wide and high as it would like to be, or closes it, or has it show its own
-// again. Where nobody is at a screen it is a text.
+// Answer `/brim-pane`, which opens the pane, as wide and high as it would like to be, or closes it. Where nobody is at a
+// screen it is a text.
 export async function pane($, e) {
   if (!here.isInteractive) return { text: (await askPane($, e.presentation.columns, 40)).rows.map(pieces => pieces.map(([text]) => text).join("")).join("\n") }
-  if (replied) {
-    reply($, null)
-    return {}
-  }
-  isOpen = !isOpen
   version += 1
-  if (isOpen) await $.ui.open({ id: ID, title: "brimline", columns: COLUMNS, rows: 24 })
-  else await $.ui.close({ id: ID })
+  if (isOpen) await $.ui.close({ id: ID })
+  else await $.ui.open({ id: ID, title: "brimline", columns: COLUMNS, rows: 24 })
+  isOpen = !isOpen
   return {}
 }
 
-async function askPane($, columns, rows) {
-  return run($, "pane", { columns, rows })
-}
+const askPane = ($, columns, rows) => run($, "pane", { columns, rows })
 
 // Draw an open pane again.
 function renew($) {
@@ -106,11 +93,10 @@ export function show($, text, isNotice = false) {
   $.ui.invalidate("ui.render")
 }
 
-// What a command answers, for the person alone, until the next prompt.
+// What a command answers, for the person alone, until the next prompt; a pane that takes the room for it closes.
 export function reply($, text) {
-  replied = isOpen && !hasRoom ? text : null
-  renew($)
-  show($, replied ? null : text)
+  if (isOpen && !hasRoom) $.ui.close({ id: ID })
+  show($, text)
 }
 
 // A request was answered: its notice goes, an open pane is drawn again, and a notice that came of it is shown.

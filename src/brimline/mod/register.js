@@ -34,15 +34,15 @@ export const register = on => {
   on("session.start", async ($, e, next) => {
     here.isInteractive = e.isInteractive
     if (here.isIdle) return next(e)
-    tell($)
+    await tell($)
     await offerCommands($)
     await lookAtCache($)
     return next(e)
   })
   on("prompt.submit", async ($, e, next) => {
     if (here.isIdle) return next(e)
-    tell($) // `/clear` begins a session, too
-    reply($, null)
+    await tell($) // `/clear` begins a session, too
+    show($, null)
     askAgain()
     forgetPause()
     endSeam($, e.text)
@@ -119,16 +119,12 @@ const offerCommands = async ($, isLast = false) => {
 
 // Leave a sign of life, for `doctor` and the gateway. Nobody waits for it.
 const tell = async $ => {
-  try {
-    const session = await $.session.id()
-    if (session === signed) return
-    signed = session
-    here.folder = null
-    isEnough = false
-    here.told = signUp($, session).catch(problem => report($, "sign of life", problem))
-  } catch (problem) {
-    report($, "sign of life", problem)
-  }
+  const session = await $.session.id()
+  if (session === signed) return
+  signed = session
+  here.folder = null
+  isEnough = false
+  here.told = signUp($, session).catch(problem => report($, "sign of life", problem))
 }
 
 const signUp = async ($, session) => {
@@ -145,20 +141,13 @@ const compacted = async ($, e) => {
   return { messages: rebuilt(e.messages, answer, besides), line: answer.line }
 }
 
-const checkShape = entries => {
-  const known = m => ["user", "assistant"].includes(m.role) && typeof m.text === "string" && typeof m.handle === "string" && Array.isArray(m.toolUses)
-  if (!Array.isArray(entries) || !entries.length || !entries.every(known)) doubt("entries of an unknown shape")
-}
-
-// Whether settings start a program that is not ours.
-const foreign = (groups, own) =>
-  (groups ?? []).some(group => (group.hooks ?? []).some(entry => !isOwn(entry, own)))
-
 const ask = async ($, e) => {
-  checkShape(e.messages)
+  const isKnown = m => ["user", "assistant"].includes(m.role) && typeof m.text === "string" && typeof m.handle === "string" && Array.isArray(m.toolUses)
+  if (!e.messages?.length || !e.messages.every(isKnown)) doubt("entries of an unknown shape")
   const { hook, is_plugin } = await setup($)
-  const { hooks } = await $.settings.read()
-  if (foreign(hooks?.PreCompact, [...(is_plugin ? [launcher] : hook), "PreCompact"])) doubt("a PreCompact hook that is not brimline's would not run")
+  const own = [...(is_plugin ? [launcher] : hook), "PreCompact"]
+  const { PreCompact: groups = [] } = (await $.settings.read()).hooks ?? {}
+  if (groups.some(group => group.hooks?.some(entry => !isOwn(entry, own)))) doubt("a PreCompact hook that is not brimline's would not run")
   const sent = await $.session.messages({ as: "api" })
   if (sent.length >= MOST_MESSAGES) doubt("the history is too long to be read whole")
   const besides = besidesOf(sent, e.messages)
@@ -236,11 +225,11 @@ const remindersOf = text => {
 }
 
 // The client gives the count of tokens left and the context of SessionStart hooks anew, and our own notes are about what
-// was before; of equal reminders, and of lists of tasks, the last one holds.
+// was before; of equal reminders, of lists of tasks, and of what changed in a file the last one holds.
 const STALE = /^<system-reminder>\n(<total_tokens>|SessionStart|.* hook additional context: \[brimline)/
-const TASKS = /^<system-reminder>\nThe (task tools|TodoWrite tool) ha/
+const RENEWED = /^<system-reminder>\n(The (task tools|TodoWrite tool) ha|Note: .* (changed on disk|was modified))/
 const latest = after => {
-  const kind = text => (TASKS.test(text) ? "tasks" : text)
+  const kind = text => RENEWED.exec(text)?.[0] ?? text
   const last = new Map([...after].flatMap(([at, texts]) => texts.map(text => [kind(text), at])))
   return new Map([...after].map(([at, texts]) => [at, texts.filter(text => !STALE.test(text) && last.get(kind(text)) === at)]))
 }
