@@ -28,9 +28,9 @@ from brimline.transcript import read
 
 _LATE = b'{"type":"system","uuid":"late","content":"late"}\n'
 _HEAD = (
-    "| session | size | disk saved | | context saved | of last request | old "
-    "| copies | progress | twice = once | sound | untouched | CPU s |\n"
-    "|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|---|---|---:|"
+    "| session | size | disk saved | | context saved | of last request | results "
+    "| twice = once | sound | untouched | CPU s |\n"
+    "|---:|---:|---:|---:|---:|---:|---:|---|---|---|---:|"
 )
 
 
@@ -41,7 +41,7 @@ class Found(NamedTuple):
     saved_bytes: int
     saved_tokens: int
     occupancy_tokens: int | None
-    items: dict[str, int]
+    results: int
     is_idempotent: bool
     is_sound: bool
     is_untouched: bool
@@ -81,7 +81,7 @@ def _measure(source: str, folder: str) -> Found:
         len(original) - os.path.getsize(copy) if plan.changes else 0,
         plan.saved_context_tokens,
         plan.survey.occupancy_tokens,
-        {name: saving.items for name, saving in plan.savings.items()},
+        len(plan.results),
         not purge.plan_purge(copy, Options(), f"{folder}/b").changes,
         not plan.changes
         or _count_faults(copy, os.path.getsize(copy)) <= _count_faults(path, plan.survey.length),
@@ -118,7 +118,7 @@ def _sum(found: list[Found]) -> Found:
         sum(one.saved_bytes for one in found),
         sum(one.saved_tokens for one in found),
         sum(one.occupancy_tokens or 0 for one in found),
-        {name: sum(one.items[name] for one in found) for name in found[0].items},
+        sum(one.results for one in found),
         all(one.is_idempotent for one in found),
         all(one.is_sound for one in found),
         all(one.is_untouched for one in found),
@@ -133,7 +133,6 @@ def _row(name: str, found: Found) -> str:
         if found.occupancy_tokens
         else "unknown"
     )
-    items = [str(found.items[key]) for key in purge.STRATEGIES if key in found.items]
     proofs = (found.is_idempotent, found.is_sound, found.is_untouched)
     cells = [
         name,
@@ -142,7 +141,7 @@ def _row(name: str, found: Found) -> str:
         share,
         f"~{found.saved_tokens:,} tokens",
         of_last,
-        *items,
+        str(found.results),
         *["yes" if proof else "**no**" for proof in proofs],
         f"{found.cpu_s:.2f}",
     ]

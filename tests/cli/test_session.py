@@ -144,9 +144,8 @@ def test_looking_shows_figures_and_changes_nothing(
 
     found = brimline("session", "purge", recorded, "--dry-run", "--json").document
 
-    old, copies = found["strategies"]["old"], found["strategies"]["copies"]
-    assert (old["items"], copies["items"], found["applied"]) == (2, 2, False)
-    assert old["context_tokens_estimated"] > 1_000 > copies["context_tokens_estimated"] == 0
+    assert (found["results"], found["applied"]) == (2, False)
+    assert found["context_tokens_saved_estimated"] > 1_000
     assert len(found["changes"]) == 2
     assert content(recorded) == before
     assert contents.list_blobs(home_dir) == []
@@ -202,7 +201,7 @@ def test_options_say_what_is_large_and_recent(brimline: Run, recorded: str) -> N
 
     def old(*arguments: str) -> int:
         words = ["session", "purge", recorded, "--dry-run", "--json", *arguments]
-        found: int = brimline(*words).document["strategies"]["old"]["items"]
+        found: int = brimline(*words).document["results"]
         return found
 
     assert old() == 2
@@ -246,7 +245,6 @@ def test_the_current_session_is_the_one_it_runs_in_else_the_newest(
         ("purge --session ab", 1, "2 sessions begin with 'ab'"),
         ("purge --threshold 0", 2, "--threshold"),
         ("purge --keep-recent -1", 2, "--keep-recent"),
-        ("purge --strategy magic", 2, "magic"),
         ("backups --prune -1", 2, "--prune"),
     ],
 )

@@ -76,12 +76,12 @@ def test_purge_shortens_what_a_resume_would_send(
     compacted.write_bytes(written)
     _let_rest(compacted)
 
-    purged = _run(installed, "purge", compacted, "--yes", "--strategy", "old")
+    purged = _run(installed, "purge", compacted, "--yes")
     inspected = _run(installed, "inspect", Path(purged["copy"]))
     short = _resumed(client, stub, Path(purged["copy"]))
 
     lines = lines_in(short)
-    assert len(lines) == purged["strategies"]["old"]["items"] == FILES + 1 - KEPT
+    assert len(lines) == purged["results"] == FILES + 1 - KEPT
     estimated = inspected["resume_tokens_estimated"]
     assert estimated == pytest.approx(measured(short.body), rel=0.05)
     saved = measured(whole.body) - measured(short.body)

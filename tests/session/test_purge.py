@@ -1,4 +1,4 @@
-"""What a purge decides and does to a session, strategy by strategy, and what it never touches."""
+"""What a purge decides and does to a session, and what it never touches."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from brimline.hooks import entry
 from brimline.session import copies, session_documents, session_text
 from brimline.session import purge as purging
 from brimline.session.copying import CopyError
-from brimline.session.purge import Options
 from brimline.testing import text_block
 from brimline.transcript import find
 
@@ -34,12 +33,7 @@ def old_result(session: Recorded) -> str:
     return call_id
 
 
-def only(*names: str) -> dict[str, Any]:
-    """Options for some strategies alone."""
-    return {"strategies": frozenset(names)}
-
-
-@pytest.mark.row("S3-48", "S3-52", "S3-55", "S3-56", "S2-11")
+@pytest.mark.row("S3-48", "S3-52", "S3-55", "S3-56", "S2-11", "S2-32")
 def test_an_old_result_becomes_a_line(session: Recorded, home_dir: str, old_result: str) -> None:
     """The store holds its bytes under the key in it; looking touches nothing; figures are right."""
     before, names = session.data, [row["uuid"] for row in session.rows]
@@ -101,10 +95,10 @@ def test_what_no_request_contains_is_counted_as_disk_only(session: Recorded) -> 
     session.row("system", subtype="microcompact_boundary", microcompactMetadata=told)
     session.talk()
 
-    saving = session.plan().savings["old"]
+    found = session.plan()
 
-    assert (saving.items, saving.context_items, saving.context_characters) == (1, 0, 0)
-    assert saving.disk_bytes > 5_000
+    assert (len(found.results), found.saved_context_tokens) == (1, 0)
+    assert found.saved_disk_bytes > 5_000
 
 
 @pytest.mark.row("S3-71")
@@ -225,7 +219,7 @@ def test_only_the_conversation_as_it_is_now_is_judged(session: Recorded) -> None
     boundary = next(n for n, one in enumerate(session.rows) if "compactMetadata" in one)
     before = session.rows[:boundary]
 
-    session.purge(threshold_bytes=1_000, **only("old"))
+    session.purge(threshold_bytes=1_000)
 
     assert session.is_gone(call)
     assert session.rows[:boundary] == before
@@ -252,7 +246,6 @@ def test_thinking_that_is_bound_is_counted_and_left_out(session: Recorded, model
         assert (found.lost_thoughts, added) == ([], [])
         return
     assert (len(found.lost_thoughts), len(found.survey.sent.thoughts)) == (2, 3)
-    assert found.saved_context_tokens == found.tokens_saved_by("old") + found.lost_thinking_tokens
     assert found.lost_thinking_tokens == pytest.approx(2_000, abs=1)
     document = session_documents.purge_plan_document(session.path, found)
     plan = " ".join(session_text.purge_plan_text(document).split())
@@ -263,58 +256,6 @@ def test_thinking_that_is_bound_is_counted_and_left_out(session: Recorded, model
         "scope": "partial",
         "from": {"messageId": "msg_after", "thinkingIndex": 0},
     }
-
-
-def test_copies_go_from_the_disk_and_results_stay(session: Recorded) -> None:
-    """Nothing but the client's own field leaves the row, unless the client goes on from it."""
-    session.prompt()
-    session.call(output("a", 3_000))
-    needed = ("Agent", "Task", "TaskCreate", "TodoWrite", "ExitPlanMode")
-    kept = {session.call(output(tool, 3_000), tool, description="x") for tool in needed}
-    session.talk()
-    before = session.rows
-
-    found = session.plan(**only("copies"))
-    session.purge(**only("copies"))
-
-    saving = found.savings["copies"]
-    assert (saving.items, saving.context_items) == (1, 0)
-    for row in before:
-        content = row["message"]["content"]
-        if "toolUseResult" in row and content[0]["tool_use_id"] not in kept:
-            del row["toolUseResult"]
-    assert json.dumps(session.rows) == json.dumps(before)
-
-
-@pytest.mark.row("S2-32")
-def test_progress_rows_go_unless_something_hangs_on_them(session: Recorded) -> None:
-    """One on the way from a message to its parents stays, recent ones too, and every message."""
-
-    def progress(parent: str | None) -> str:
-        last, session.parent = session.parent, parent
-        row = session.row("progress", data={"output": "x" * 400}, toolUseID=call_id)
-        session.parent = last
-        name: str = row["uuid"]
-        return name
-
-    session.prompt()
-    call_id = session.tool_call(50_000, command="make")
-    asked = session.parent
-    loose = {progress(asked) for _ in range(3)}
-    before_chained = progress(asked)
-    chained = session.parent = progress(before_chained)
-    session.tool_result(call_id, "ok")
-    session.talk()
-    recent = progress(session.parent)
-    before = [row["uuid"] for row in session.rows]
-
-    found = session.plan()
-    session.purge()
-
-    names = [row["uuid"] for row in session.rows]
-    assert found.savings["progress"].items == 3
-    assert names == [name for name in before if name not in loose]
-    assert {before_chained, chained, recent} <= set(names)
 
 
 @pytest.mark.parametrize(
@@ -388,65 +329,6 @@ def test_thinking_that_an_earlier_purge_lost_is_not_lost_again(session: Recorded
     assert [lost.message_id for lost in second.lost_thoughts] == ["msg_since"]
 
 
-def progress_row(session: Recorded, text: str = "x") -> str:
-    """A row that tells how far a tool had come, beside the conversation."""
-    last = session.parent
-    name: str = session.row("progress", data={"output": text * 400})["uuid"]
-    session.parent = last
-    return name
-
-
-@pytest.mark.parametrize(
-    ("kept", "count"), [(0, 4), (1, 4), (2, 3), (4, 1), (5, 0), (9, 0), (None, 0)]
-)
-def test_copies_and_progress_of_the_last_requests_stay(
-    session: Recorded, kept: int | None, count: int
-) -> None:
-    """To the request; where nothing is said, of the last ten."""
-    session.prompt()
-    for _ in range(4):
-        session.call(output("a", 3_000))
-        progress_row(session)
-    session.reply(60_000)
-
-    saved = session.plan(Options(keep_requests=kept)).savings
-
-    assert (saved["copies"].items, saved["progress"].items) == (count, count)
-    assert (saved["copies"].context_items, saved["progress"].context_characters) == (0, 0)
-
-
-@pytest.mark.parametrize(("later", "copies"), [(9, 0), (10, 1), (11, 2)])
-def test_ten_requests_are_the_last_ones_unless_told_otherwise(
-    session: Recorded, later: int, copies: int
-) -> None:
-    """Those that only say something count."""
-    session.prompt()
-    for _ in range(2):
-        session.call(output("a", 3_000))
-    session.talk(later - 1)
-
-    assert session.plan(Options()).savings["copies"].items == copies
-
-
-@pytest.mark.parametrize("names", [(), ("old",), ("copies",), ("progress",), ("old", "progress")])
-def test_only_the_wanted_strategies_are_planned(session: Recorded, names: tuple[str, ...]) -> None:
-    """The others are not named, and what they would take stays."""
-    session.prompt()
-    call_id = session.call(output("build"))
-    row = progress_row(session)
-    session.talk()
-
-    found = session.plan(**only(*names))
-    session.purge(found)
-
-    assert [*found.savings] == [name for name in ("old", "copies", "progress") if name in names]
-    assert all(saving.items == 1 for saving in found.savings.values())
-    assert session.is_gone(call_id) is ("old" in names)
-    assert ("toolUseResult" in session.rows[2]) is ("copies" not in names)
-    assert (row in [one["uuid"] for one in session.rows]) is ("progress" not in names)
-    assert found.saved_disk_bytes == sum(saving.disk_bytes for saving in found.savings.values())
-
-
 def test_a_result_that_is_no_longer_than_its_line_stays(session: Recorded) -> None:
     """What would replace it must be shorter, on the disk and for the model."""
     session.prompt()
@@ -456,19 +338,17 @@ def test_a_result_that_is_no_longer_than_its_line_stays(session: Recorded) -> No
     session.row("user", message={"role": "user", "content": [block]})
     session.talk()
 
-    found = session.plan(threshold_bytes=1, **only("old"))
+    found = session.plan(threshold_bytes=1)
 
-    assert found.savings["old"].items == 1
-    assert found.characters_of == {short: found.savings["old"].context_characters}
     line = next(iter(found.changes.values()))[0].line
-    assert found.savings["old"].context_characters == 700 - len(line)
-    assert found.savings["old"].disk_bytes == 700 - len(line)
+    assert found.characters_of == {short: 700 - len(line)}
+    assert found.saved_disk_bytes == 700 - len(line)
 
 
 def test_what_is_saved_is_counted_in_tokens_up_to_what_the_context_holds(
     session: Recorded,
 ) -> None:
-    """By call and by strategy; a session that never measured itself has no such bound."""
+    """By call; a session that never measured itself has no such bound."""
     session.prompt()
     calls = [session.call(output(label, 40_000)) for label in ("a", "b")]
     session.talk()
@@ -477,15 +357,13 @@ def test_what_is_saved_is_counted_in_tokens_up_to_what_the_context_holds(
 
     by_call = found.saved_tokens_by_call()
     assert [*by_call] == calls
-    saved = found.savings["old"].context_characters
-    assert found.tokens_saved_by("old") == int(saved / 2.85)
-    assert found.tokens_saved_by("copies") == found.lost_thinking_tokens == 0
-    assert found.saved_context_tokens == found.tokens_saved_by("old")
+    saved = int(found.characters_of.total() / 2.85)
+    assert (found.saved_context_tokens, found.lost_thinking_tokens) == (saved, 0)
     assert abs(sum(by_call.values()) - found.saved_context_tokens) <= 2
     found.survey.occupancy_tokens = 100
     assert found.saved_context_tokens == 100
     found.survey.occupancy_tokens = None
-    assert found.saved_context_tokens == found.tokens_saved_by("old")
+    assert found.saved_context_tokens == saved
 
 
 def test_the_same_result_written_twice_is_counted_once_and_goes_twice(session: Recorded) -> None:
@@ -495,12 +373,12 @@ def test_the_same_result_written_twice_is_counted_once_and_goes_twice(session: R
     session.tool_result(call_id, output("same"))
     session.talk()
 
-    found = session.plan(**only("old"))
+    found = session.plan()
 
-    saving, (first, second) = found.savings["old"], [*found.changes.values()]
-    assert (saving.items, saving.context_items) == (1, 1)
+    first, second = [*found.changes.values()]
+    assert [*found.characters_of] == [call_id]
     assert (first[0].is_again, second[0].is_again) == (False, True)
-    assert saving.disk_bytes > 2 * 5_500
+    assert found.saved_disk_bytes > 2 * 5_500
     assert found.results == {(call_id, first[0].digest)}
 
 
@@ -509,12 +387,9 @@ def test_a_plan_keeps_nothing_that_only_planning_needs(session: Recorded, old_re
     found = session.plan()
     survey = found.survey
 
-    assert (survey.items, survey.sent.calls, survey.conversation, survey.referenced) == (
-        *([], {}, []),
-        set(),
-    )
+    assert (survey.items, survey.sent.calls, survey.conversation) == ([], {}, [])
     item = next(iter(found.changes.values()))[0]
-    assert (item.call.id, item.strategy) == (old_result, "old")
+    assert item.call.id == old_result
     assert purging.key_of_item(item) == f"sha256:{item.digest}"
     assert found.kept == {"pinned": 0, "preserved": 0}
 
@@ -548,26 +423,6 @@ def test_progress_is_told_for_every_byte_of_a_purge(session: Recorded, old_resul
     assert done.is_new
 
 
-def test_copies_and_progress_that_a_compaction_preserved_stay(session: Recorded) -> None:
-    """What it names is as it was, whatever its age."""
-    session.prompt()
-    session.call(output("gone", 3_000))
-    loose = progress_row(session)
-    session.call(output("kept", 3_000))
-    kept, named = str(session.parent), progress_row(session)
-    told = {"trigger": "auto", "preservedMessages": {"uuids": [kept, named]}}
-    session.row("system", subtype="compact_boundary", compactMetadata=told)
-    session.talk()
-
-    found = session.plan()
-    session.purge()
-
-    assert (found.savings["copies"].items, found.savings["progress"].items) == (1, 1)
-    rows = {row["uuid"]: row for row in session.rows}
-    assert "toolUseResult" in rows[kept]
-    assert (named in rows, loose in rows) == (True, False)
-
-
 def test_a_text_with_fewer_characters_than_its_line_stays(session: Recorded) -> None:
     """Though it has more bytes: the model would be sent more."""
     session.prompt()
@@ -575,52 +430,7 @@ def test_a_text_with_fewer_characters_than_its_line_stays(session: Recorded) -> 
     many = session.call("😀" * 400, "mcp__" + "x" * 90, command="y" * 80)
     session.talk()
 
-    found = session.plan(threshold_bytes=1, **only("old"))
+    found = session.plan(threshold_bytes=1)
 
     assert [*found.characters_of] == [many]
     assert few not in found.characters_of
-
-
-@pytest.mark.parametrize("why", ["recent", "preserved"])
-def test_an_old_progress_row_stays_where_one_that_stays_hangs_on_it(
-    session: Recorded, why: str
-) -> None:
-    """A recent one, or one that a compaction named."""
-
-    def progress(parent: str | None) -> str:
-        last, session.parent = session.parent, parent
-        row = session.row("progress", data={"output": "x" * 400})
-        session.parent = last
-        return str(row["uuid"])
-
-    session.prompt()
-    session.call(output("a", 3_000))
-    asked = session.parent
-    loose, below = progress(asked), progress(asked)
-    if why == "preserved":
-        named = progress(below)
-        told = {"trigger": "auto", "preservedMessages": {"uuids": [named]}}
-        session.row("system", subtype="compact_boundary", compactMetadata=told)
-        session.talk()
-    else:
-        session.talk()
-        named = progress(below)
-
-    session.purge()
-
-    names = {row["uuid"] for row in session.rows}
-    assert (loose in names, below in names, named in names) == (False, True, True)
-
-
-def test_what_the_client_shows_of_an_edit_stays_but_for_the_whole_file(session: Recorded) -> None:
-    """Before 2.1.310 it offers to restore code by that alone."""
-    told = {"filePath": "a", "structuredPatch": [{"lines": ["+x"]}]}
-    call = session.tool_call(50_000, "Edit", file_path="a")
-    session.tool_result(call, "Edited.", toolUseResult=told | {"originalFile": "x" * 1_000})
-    session.talk()
-
-    session.purge()
-
-    copies = [row["toolUseResult"] for row in session.rows if "toolUseResult" in row]
-    assert copies == [told | {"originalFile": ""}]
-    assert not session.plan().changes

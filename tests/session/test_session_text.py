@@ -178,20 +178,7 @@ PURGE: dict[str, Any] = {
     "lines": 5,
     "requests": 1,
     "occupancy_tokens": None,
-    "strategies": {
-        "copies": {
-            "items": 1_200,
-            "disk_bytes": 3_000,
-            "context_items": 0,
-            "context_tokens_estimated": 0,
-        },
-        "progress": {
-            "items": 2,
-            "disk_bytes": 10,
-            "context_items": 1,
-            "context_tokens_estimated": 40,
-        },
-    },
+    "results": 1_200,
     "context_tokens_saved_estimated": 40,
     "disk_bytes_saved": 3_010,
     "kept": {"pinned": 2, "preserved": 0},
@@ -201,17 +188,18 @@ PURGE: dict[str, Any] = {
 }
 
 
-def test_a_purge_is_told_by_strategy() -> None:
-    """What is on the disk alone costs no context; what stays and why."""
+def test_a_purge_is_told() -> None:
+    """What goes, what stays and why."""
     lines = session_text.purge_plan_text(PURGE).split("\n")
 
     assert lines[:2] == [
         "/t/s1.jsonl",
         "12.0 kB in 5 lines, 1 request, the last one unknown tokens",
     ]
-    assert lines[4].split()[:5] == ["copies", "1,200", "3.0", "kB", "none"]
-    assert lines[5].split()[:5] == ["progress", "2", "10", "B", "~40"]
-    assert lines[6].split() == ["total", "3.0", "kB", "~40"]
+    assert lines[2] == (
+        "Lines in the place of 1,200 results: the next request is ~40 tokens (estimated) smaller,"
+        " the file 3.0 kB."
+    )
     assert lines[-1] == "Left as they are: pinned results (2)."
     nothing = session_text.purge_plan_text(PURGE | {"kept": {"pinned": 0}})
     assert "Left as they are" not in nothing
@@ -223,12 +211,12 @@ def test_a_purge_is_told_by_strategy() -> None:
 
 def test_the_first_twenty_results_that_go_are_named() -> None:
     """The others are counted."""
-    one = {"request": 7, "bytes": 2_000, "strategy": "results", "tool": None, "source": "x"}
+    one = {"request": 7, "bytes": 2_000, "tool": None, "source": "x"}
 
     assert session_text.results_to_purge_text([]) == ""
     twenty = session_text.results_to_purge_text([one] * 20).split("\n")
     assert len(twenty) == 22
-    assert twenty[-1].split() == ["request", "7", "2.0", "kB", "results", "a", "tool", "x"]
+    assert twenty[-1].split() == ["request", "7", "2.0", "kB", "a", "tool", "x"]
     more = session_text.results_to_purge_text([one] * 21)
     assert more.endswith("\n  … and 1 more (--json lists all)")
 
@@ -270,22 +258,13 @@ def test_what_others_wrote_is_cut_to_a_line(length: int, cut: bool) -> None:
 
 def test_figures_stand_to_the_right_and_words_to_the_left() -> None:
     """In every table, so that what is large is seen."""
-    purge = session_text.purge_plan_text(PURGE | {"context_tokens_saved_estimated": 1_000}).split(
-        "\n"
-    )
-    assert purge[3:7] == [
-        "strategy  items    disk  context",
-        "copies    1,200  3.0 kB     none  the client's own copies (disk only)",
-        "progress      2    10 B      ~40  progress rows (disk only)",
-        "total            3.0 kB   ~1,000",
-    ]
-    first = {"request": 7, "bytes": 2_000, "strategy": "results", "tool": "Bash", "source": "x"}
-    second = {"request": 1_234, "bytes": 20, "strategy": "old", "tool": "Grep", "source": "yy"}
+    first = {"request": 7, "bytes": 2_000, "tool": "Bash", "source": "x"}
+    second = {"request": 1_234, "bytes": 20, "tool": "Grep", "source": "yy"}
     assert session_text.results_to_purge_text([first, second]).split("\n") == [
         "",
         "Results that would go:",
-        "      request 7  2.0 kB  results  Bash  x",
-        "  request 1,234    20 B  old      Grep  yy",
+        "      request 7  2.0 kB  Bash  x",
+        "  request 1,234    20 B  Grep  yy",
     ]
     here = (
         first

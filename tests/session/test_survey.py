@@ -24,7 +24,7 @@ def taken(session: SessionBuilder) -> Survey:
 
 def texts(found: Survey) -> list[tuple[str, int, int]]:
     """The results that could go: their call, request and size."""
-    return [(one.call.id, one.request, one.size_bytes) for one in found.items if one.kind == "text"]
+    return [(one.call.id, one.call.request, one.size_bytes) for one in found.items]
 
 
 @pytest.mark.parametrize(("size", "is_item"), [(699, False), (700, True)])
@@ -46,33 +46,17 @@ def test_a_result_could_go_from_700_bytes_on(
     assert found.length == os.path.getsize(session.path)
     if is_item:
         (item,) = found.items
-        assert (item.is_main, item.segment) == (True, 0)
+        assert item.segment == 0
         assert (item.call.tool, item.call.subject) == ("Bash", "make")
         assert (item.characters, item.disk_bytes) == (size, size + 2)
         assert item.path == ("message", "content", 0, "content")
         assert len(item.digest) == 64
 
 
-@pytest.mark.parametrize(("size", "is_item"), [(210, False), (300, True)])
-def test_a_copy_could_go_where_it_is_worth_a_change(
-    session: SessionBuilder, size: int, is_item: bool
-) -> None:
-    """From 250 bytes of its line on; what the client needs itself stays."""
-    for tool in ("Bash", "Agent", "TodoWrite"):
-        call = session.tool_call(2_000, tool)
-        session.tool_result(call, "short", toolUseResult={"stdout": "x" * size})
-
-    found = taken(session)
-
-    copies = [one for one in found.items if one.kind == "copy"]
-    assert [one.request for one in copies] == ([1] if is_item else [])
-    assert all(one.disk_bytes >= 250 for one in copies)
-
-
 def test_rows_of_one_reply_are_one_request_and_those_of_subagents_none(
     session: SessionBuilder,
 ) -> None:
-    """Their results belong to the request that was under way."""
+    """Nothing of theirs could go."""
     session.reply(2_000, text_block("a"), text_block("b"))
     aside: dict[str, Any] = {"isSidechain": True, "agentId": "g"}
     block = {"type": "tool_use", "id": "t9", "name": "Bash", "input": {}}
@@ -84,26 +68,8 @@ def test_rows_of_one_reply_are_one_request_and_those_of_subagents_none(
     found = taken(session)
 
     assert (found.requests, found.occupancy_tokens) == (1, 2_000)
-    assert texts(found) == [("t9", 1, 900)]
-    assert [one.is_main for one in found.items if one.kind == "text"] == [False]
+    assert texts(found) == []
     assert "t9" not in found.sent.calls
-
-
-def test_progress_rows_could_go_unless_something_hangs_on_them(session: SessionBuilder) -> None:
-    """The last row is needed by what comes next."""
-    session.prompt()
-    first = session.row("progress", data={})
-    session.row("progress", data={})
-    session.parent = first["uuid"]
-    session.prompt()
-
-    found = taken(session)
-
-    names = [one.uuid for one in found.items if one.kind == "progress"]
-    assert first["uuid"] in names
-    assert first["uuid"] in found.referenced
-    assert session.parent in found.referenced
-    assert found.parents[str(session.parent)] == first["uuid"]
 
 
 def test_a_compaction_begins_another_conversation(session: SessionBuilder) -> None:
@@ -116,7 +82,7 @@ def test_a_compaction_begins_another_conversation(session: SessionBuilder) -> No
 
     found = taken(session)
 
-    first, second = (one.segment for one in found.items if one.kind == "text")
+    first, second = (one.segment for one in found.items)
     assert first == 0 < second == found.sent.segment
     assert list(found.sent.calls) == [after]
     assert found.sent.calls[after].characters == 800
@@ -169,58 +135,6 @@ def test_a_line_is_told_from_another_by_its_end() -> None:
     assert survey.line_checksum(base) != survey.line_checksum(base[:-1] + b"y")
     assert survey.line_checksum(b"a" + b"x" * 511) != survey.line_checksum(b"b" + b"x" * 511)
     assert survey.line_checksum(b"a" + b"x" * 512) == survey.line_checksum(b"b" + b"x" * 512)
-
-
-@pytest.mark.parametrize(("size", "is_item"), [(249, False), (250, True)])
-def test_a_copy_of_250_bytes_on_its_line_could_go(
-    session: SessionBuilder, size: int, is_item: bool
-) -> None:
-    """With its name and the comma before it."""
-    empty = len(',"toolUseResult":""')
-    session.tool_result(session.tool_call(2_000), "short", toolUseResult="x" * (size - empty))
-
-    copies = [one for one in taken(session).items if one.kind == "copy"]
-
-    assert [one.disk_bytes for one in copies] == [size] * is_item
-
-
-@pytest.mark.parametrize(
-    ("tool", "is_item"),
-    [
-        *[(tool, True) for tool in ("Bash", "Read", "Edit", "WebFetch", "mcp__x__Task", "Plan")],
-        *[(tool, False) for tool in ("Agent", "Task", "TaskCreate", "TodoWrite", "Skill")],
-        *[(tool, False) for tool in ("ExitPlanMode", "EnterPlanMode", "AskUserQuestion")],
-    ],
-)
-def test_copies_that_the_client_goes_on_from_stay(
-    session: SessionBuilder, tool: str, is_item: bool
-) -> None:
-    """Of agents, tasks, skills, plans and questions."""
-    session.tool_result(session.tool_call(2_000, tool), "short", toolUseResult="x" * 400)
-
-    assert [one.kind for one in taken(session).items] == ["copy"] * is_item
-
-
-def test_a_copy_stays_where_it_is_of_several_results_of_none_known_or_of_a_persons_words(
-    session: SessionBuilder,
-) -> None:
-    """It could not be told what it is a copy of, or is not to be lost."""
-    copied = {"toolUseResult": "x" * 400}
-    first, second = session.tool_call(2_000), session.tool_call(2_000)
-    blocks = [
-        {"type": "tool_result", "tool_use_id": name, "content": "a"} for name in (first, second)
-    ]
-    session.row("user", message={"role": "user", "content": blocks}, **copied)
-    session.tool_result("toolu_nobody", "a", **copied)
-    said = session.tool_call(2_000)
-    session.tool_result(said, "a", holdsPersonsWords=True, **copied)
-    session.prompt("hello", **copied)
-
-    found = taken(session)
-
-    assert found.items == []
-    assert found.sent.calls[said].is_users
-    assert not found.sent.calls[first].is_users
 
 
 KEY = "sha256:" + "0123456789ab"
@@ -296,25 +210,6 @@ def test_parents_that_run_in_a_circle_end_the_walk(session: SessionBuilder) -> N
     session.row("system", subtype="compact_boundary", compactMetadata=told)
 
     assert taken(session).protected == {"a", "b"}
-
-
-def test_of_rows_with_one_name_the_first_has_the_parent_and_both_are_needed(
-    session: SessionBuilder,
-) -> None:
-    """A progress row too, which then cannot go."""
-    first = session.prompt()
-    session.row("progress", uuid="p", parentUuid=first["uuid"])
-    session.row("progress", uuid="p", parentUuid="other")
-    session.row("progress", uuid="q", parentUuid="p")
-    last = session.prompt()
-
-    found = taken(session)
-
-    assert found.parents["p"] == first["uuid"]
-    assert {"p", last["uuid"]} <= found.referenced
-    assert [one.uuid for one in found.items] == ["p", "q"]
-    assert first["uuid"] not in found.referenced
-    assert "other" in found.referenced
 
 
 def test_thinking_is_noted_by_message_and_place_of_the_main_thread(

@@ -180,13 +180,13 @@ def test_inspect_says_what_a_resume_sends_after_a_purge(
     got = sent(recordings, f"by_handle/{name}")
     source = recordings / "by_handle" / name / "compacted.jsonl"
     path = shutil.copy2(source, str(world / "session.jsonl"))
-    options = purge.Options(1_000, strategies=frozenset({purge.OLD}), rule="thrifty")
+    options = purge.Options(1_000, rule="thrifty")
     plan = purge.plan_purge(path, options, home_dir)
     changed = session_documents.documents_of_results_to_purge(plan)
     path = purge.purge(path, plan, home_dir).path
 
     results, kept = _lost_characters(source, Path(path))
-    assert len(changed) == plan.savings[purge.OLD].items == len(results) > 3
+    assert len(changed) == len(plan.results) == len(results) > 3
     whole = got["resumed"]["tokens"] - sum(results.values()) / 3
     before = session_documents.inspection_document(path, home_dir)["resume_tokens_estimated"]
     assert before == pytest.approx(whole, rel=0.03)

@@ -36,7 +36,6 @@ ANY_OBJECT = (
     *("timestamp_text_of", "uuid_of", "session_id_in", "cwd_of", "branch_of"),
     *(
         "message_id",
-        "row_ids_referred_to",
         "envelope_fields_of",
         "numbered_blocks",
         "any_thread_calls",

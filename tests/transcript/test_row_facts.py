@@ -53,8 +53,6 @@ def reply_lacking(results: Any, tokens: Any) -> Row:
         (row.message_id, {"type": "assistant", "message": {"id": "m1"}}, "m1"),
         (row.message_id, {"type": "user", "message": {"id": "m1"}}, None),
         (row.message_id, {"type": "assistant", "message": {}}, None),
-        (row.row_ids_referred_to, {"parentUuid": "a", "logicalParentUuid": None}, ["a"]),
-        (row.row_ids_referred_to, {"parentUuid": None}, []),
         (row.timestamp_mark_of_row, {"timestamp": "t"}, b'"timestamp":"t"'),
         (row.clients_first_session_mark, "s", b'"session_id":"s"'),
         (row.subagent_id_of, {}, ""),

@@ -90,33 +90,25 @@ def inspect_command(file: str | None, session_id: str | None, as_json: bool) -> 
     type=click.IntRange(0),
     help="Leave the results of the last N requests.",
 )
-@click.option(
-    "--strategy",
-    multiple=True,
-    type=click.Choice(list(purge.STRATEGIES)),
-    help="What may go; repeat it for more. Without it, all.",
-)
 @output.dry_run_option
 @output.yes_option
 def purge_command(file: str | None, session_id: str | None, as_json: bool, **flags: Any) -> None:
     """Shrink a session without losing a line.
 
     Old bulk becomes a line that can be recalled, as in a compaction without a model: what was
-    looked at last, your words, the files edited last, failures and short results stay. The client's
-    own copies and progress rows go too. All that in a copy beside the session, which may
-    be open meanwhile and stays as it is. Shows the figures and asks first.
+    looked at last, your words, the files edited last, failures and short results stay. All that in
+    a copy beside the session, which may be open meanwhile and stays as it is. Shows the figures and
+    asks first.
 
     \b
     Example:
       brimline session purge --dry-run
       brimline session purge session.jsonl --keep-recent 20 --yes
-      brimline session purge --strategy old --strategy copies
     """
     path = _find_session_file(file, session_id)
     path, home_dir = os.path.realpath(path), paths.data_dir()
-    strategies = frozenset(flags["strategy"]) or purge.DEFAULT
     inside = config.load(home_dir, os.getcwd()).values["compaction.inside"]
-    options = purge.Options(flags["threshold"], flags["keep_recent"], strategies, inside)
+    options = purge.Options(flags["threshold"], flags["keep_recent"], inside)
     # There are no cycles to find, and looking for them takes the longer the more rows are known.
     gc.disable()
     with _make_reading_progress(path) as bar:

@@ -26,7 +26,6 @@ from brimline.session.copying import Copied, CopyError, Order
 from brimline.transcript import find
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import BinaryIO
 
     from brimline.transcript.read import Progress
@@ -106,27 +105,17 @@ def rewrite_notes_folder(home_dir: str, session: str) -> str:
     return f"{home_dir}/backups/purges/{paths.safe_session_id(session)}"
 
 
-class Piece(NamedTuple):
-    """A part of a file; one that begins a line does not go on with a torn one before it."""
-
-    path: str
-    start: int
-    end: int
-    begins_line: bool = False
-
-
 @dataclass(slots=True)
 class Restoration:
     """What a restore would undo."""
 
     path: str
     home_dir: str
-    # Rewrites that can be undone byte for byte, the newest first.
+    # Rewrites that can be undone byte for byte, the newest first, and the backups that they made.
     undone: list[Note] = field(default_factory=list)
+    backups: list[str] = field(default_factory=list)
     # Why others cannot be undone.
     problems: list[CopyError] = field(default_factory=list)
-    # What the session will be; the last one is the rest of the session, to its end.
-    pieces: list[Piece] = field(default_factory=list)
 
 
 def plan_full_restore(path: str, home_dir: str, progress: Progress = None) -> Restoration:
@@ -137,18 +126,19 @@ def plan_full_restore(path: str, home_dir: str, progress: Progress = None) -> Re
         OSError: the session cannot be read.
     """
     session = os.path.realpath(path)
-    found = Restoration(session, home_dir)
-    found.pieces = [Piece(session, 0, os.path.getsize(session))]
+    found, data = Restoration(session, home_dir), io.read_file(session)
+    if progress:
+        progress(len(data))
     made, damaged = read_notes_and_problems(home_dir, find.session_id_of(session))
     found.problems += damaged
     for note in made:
-        contents = (note.after, note.before)
-        is_after, is_before = _is_start_for_each_content(found.pieces, contents, progress)
+        is_after, is_before = _begins_with(data, note.after), _begins_with(data, note.before)
         if is_before and (not is_after or note.before.length > note.after.length):
             continue  # it never came to its end, or was undone by other means
         if is_after and (backup := _find_backup_for_note(note, session)):
             found.undone.append(note)
-            found.pieces = _ranges_with_backup_as_start(found.pieces, note, backup)
+            found.backups.append(backup)
+            data = _undo_rewrite(data, note, backup)
         elif is_after:
             reason = f"the backup of {session} with {note.before.length:,} bytes is gone"
             found.problems.append(CopyError(f"{reason}, or not what it was"))
@@ -162,23 +152,9 @@ def plan_full_restore(path: str, home_dir: str, progress: Progress = None) -> Re
     return found
 
 
-def _is_start_for_each_content(
-    pieces: list[Piece], wanted: tuple[Fingerprint, ...], progress: Progress
-) -> list[bool]:
-    """Which contents some pieces begin with."""
-    total = sum(piece.end - piece.start for piece in pieces)
-    hashes = [sha256() for _ in wanted]
-    done = 0
-    for block in _yield_first_bytes_of_pieces(pieces, max(content.length for content in wanted)):
-        for hashed, content in zip(hashes, wanted, strict=True):
-            hashed.update(block[: max(0, content.length - done)])
-        done += len(block)
-        if progress:
-            progress(len(block))
-    return [
-        content.length <= total and hashed.hexdigest() == content.digest
-        for hashed, content in zip(hashes, wanted, strict=True)
-    ]
+def _begins_with(data: bytes, content: Fingerprint) -> bool:
+    start = memoryview(data)[: content.length]
+    return len(start) == content.length and sha256(start).hexdigest() == content.digest
 
 
 def _find_backup_for_note(note: Note, session: str) -> str | None:
@@ -186,71 +162,34 @@ def _find_backup_for_note(note: Note, session: str) -> str | None:
     for place in dict.fromkeys((session, note.path)):
         for backup in backups.beside(place):
             is_as_long = backup.size_bytes == note.before.length
-            if is_as_long and _file_begins_with(backup.path, note.before):
+            if is_as_long and _begins_with(io.read_file(backup.path), note.before):
                 return backup.path
     return None
 
 
-def _file_begins_with(path: str, content: Fingerprint) -> bool:
-    """Tell whether the first bytes of a file are what they were."""
-    with open(path, "rb") as file:
-        return _fingerprint_of(file, content.length) == content
+def _undo_rewrite(data: bytes, note: Note, backup: str) -> bytes:
+    """Return a session with its backup in the place of what the rewrite had written."""
+    before, since = io.read_file(backup), data[note.after.length :]
+    # Rows that came after a torn line are not written onto it.
+    is_torn = data[: note.after.length].endswith(b"\n") and before[-1:] not in (b"", b"\n")
+    return before + (b"\n" if is_torn and since[:1] not in (b"", b"\n") else b"") + since
 
 
-def _fingerprint_of(file: BinaryIO, length: int) -> Fingerprint:
-    hashed, count = sha256(), 0
-    for block in copying.read_blocks(file.fileno(), 0, length):
-        hashed.update(block)
-        count += len(block)
-    return Fingerprint(count, hashed.hexdigest())
-
-
-def _ranges_with_backup_as_start(pieces: list[Piece], note: Note, backup: str) -> list[Piece]:
-    """Return the pieces with a backup in the place of what the rewrite had written."""
-    left = note.after.length
-    rest = [Piece(backup, 0, note.before.length)]
-    for piece in pieces:
-        skipped = min(left, piece.end - piece.start)
-        left -= skipped
-        if skipped and not left:
-            skipped_end = piece._replace(start=piece.start + skipped - 1)
-            last = b"".join(_yield_first_bytes_of_pieces([skipped_end], 1))
-            piece = piece._replace(begins_line=last == b"\n")  # noqa: PLW2901 - the same, shorter
-        if not left:
-            rest.append(piece._replace(start=piece.start + skipped))
-    return rest
-
-
-def _yield_first_bytes_of_pieces(pieces: list[Piece], length: int) -> Iterator[bytes]:
-    """Return the first bytes of some pieces, in blocks."""
-    for piece in pieces:
-        with open(piece.path, "rb") as file:
-            end = min(piece.end, piece.start + length)
-            for block in copying.read_blocks(file.fileno(), piece.start, end):
-                length -= len(block)
-                yield block
-
-
-def restore(found: Restoration, progress: Progress = None) -> Copied:
+def restore(found: Restoration) -> Copied:
     """Write what the session would be without its rewrites, and what came since, as a copy.
 
     Raises:
         CopyError: something changed meanwhile, or the disk refused; there is no copy.
     """
 
-    def make_new(_old: BinaryIO, length: int, new: BinaryIO) -> None:
-        last, at_since = b"\n", 0
-        for number, piece in enumerate([*found.pieces[:-1], found.pieces[-1]._replace(end=length)]):
-            at_since = at_since if number != 1 else new.tell()
-            is_first = piece.begins_line and last != b"\n"
-            for block in _yield_first_bytes_of_pieces([piece], piece.end - piece.start):
-                # Rows that came after a torn line are not written onto it.
-                new.write(b"\n" + block if is_first and block[:1] != b"\n" else block)
-                is_first, last = False, block[-1:]
-                if progress:
-                    progress(len(block))
+    def make_new(old: BinaryIO, length: int, new: BinaryIO) -> None:
+        data = old.read(length)
+        for note, backup in zip(found.undone, found.backups, strict=True):
+            data = _undo_rewrite(data, note, backup)
+        new.write(data)
         if any(note.lost_thoughts for note in found.undone):
-            new.write(b"" if last == b"\n" else b"\n")
-            new.write(copying.notice_for_thinking_behind(new, at_since))
+            new.write(b"" if data.endswith(b"\n") else b"\n")
+            since = found.undone[-1].before.length
+            new.write(copying.notice_for_thinking_behind(new, since))
 
     return copying.write_copy(Order(found.path, found.home_dir, copies.RESTORED, make_new))

@@ -1,9 +1,8 @@
 """Purges a session: surveys it, plans, and makes a copy in which old bulk is a line.
 
-Disk bytes and context tokens are counted apart: most of a session's bytes never reach the model,
-and nothing before the last compaction does. Which results go is judged as in a compaction without a
-model (`compaction.cold`). Never chosen: what a compaction preserved, what the user pinned, and rows
-that others need. How a copy is made is told in docs/developers/copying-sessions.md.
+Which results go is judged as in a compaction without a model (`bulk.cold`), among those that a
+resume sends. Never chosen: what a compaction preserved and what the user pinned. How a copy is made
+is told in docs/developers/copying-sessions.md.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ from brimline.bulk.pins import NONE
 from brimline.bulk.previews import Previews
 from brimline.session import copies, copying
 from brimline.session.copying import Copied, CopyError, Order
-from brimline.session.survey import COPY, PROGRESS_ROW, TEXT, line_checksum, row_bytes, take_survey
-from brimline.transcript import find, row
+from brimline.session.survey import line_checksum, row_bytes, take_survey
+from brimline.transcript import find
 from brimline.transcript.read import Line
 
 if TYPE_CHECKING:
@@ -31,36 +30,13 @@ if TYPE_CHECKING:
     from brimline.session.survey import Conversation, Item, Mark, Survey, Thought
     from brimline.transcript.read import Progress
 
-OLD, COPIES, PROGRESS = "old", "copies", "progress"
-STRATEGIES = {
-    OLD: "old bulk becomes a line that can be recalled",
-    COPIES: "the client's own copies (disk only)",
-    PROGRESS: "progress rows (disk only)",
-}
-DEFAULT = frozenset(STRATEGIES)
-# Of these the client's own copies and progress rows stay.
-_KEPT_REQUESTS = 10
-# There may be tens of thousands of lines that go.
-_NOTHING: list[Item] = []
-
 
 class Options(NamedTuple):
     """How to purge; what is None is left to the judgement."""
 
     threshold_bytes: int | None = None  # from which size on a result is long
     keep_requests: int | None = None  # the last ones, whose results stay
-    strategies: frozenset[str] = DEFAULT
     rule: str = "balanced"  # which rows of the compaction's rule
-
-
-@dataclass(slots=True)
-class Saving:
-    """What one strategy saves."""
-
-    items: int = 0
-    disk_bytes: int = 0
-    context_items: int = 0
-    context_characters: int = 0
 
 
 @dataclass(slots=True)
@@ -69,12 +45,11 @@ class Plan:
 
     survey: Survey
     options: Options
-    # What changes on each line, in the order of the file; nothing where the whole line goes.
+    # The texts that become lines on each line of the file.
     changes: dict[Mark, list[Item]] = field(default_factory=dict)
-    dropped: set[str] = field(default_factory=set)  # the names of the rows that go
-    savings: dict[str, Saving] = field(default_factory=dict)
     # The results that are replaced, by call and digest.
     results: set[tuple[str, str]] = field(default_factory=set)
+    saved_disk_bytes: int = 0  # by how much the file shrinks
     # What the next request loses of the results, each counted once, by call.
     characters_of: Counter[str] = field(default_factory=Counter)
     # Long results that stay because they are pinned or preserved.
@@ -83,14 +58,9 @@ class Plan:
     lost_thoughts: list[Thought] = field(default_factory=list)
 
     @property
-    def saved_disk_bytes(self) -> int:
-        """By how much the file shrinks."""
-        return sum(saving.disk_bytes for saving in self.savings.values())
-
-    @property
     def saved_context_tokens(self) -> int:
         """By how many tokens the next request shrinks, estimated from characters."""
-        saved = sum(self.tokens_saved_by(name) for name in self.savings) + self.lost_thinking_tokens
+        saved = self._tokens_of_characters(self.characters_of.total()) + self.lost_thinking_tokens
         held = self.survey.occupancy_tokens
         return saved if held is None else min(saved, held)
 
@@ -98,10 +68,6 @@ class Plan:
     def lost_thinking_tokens(self) -> int:
         """By how many of these because thinking is not sent again."""
         return self._tokens_of_characters(sum(thought.characters for thought in self.lost_thoughts))
-
-    def tokens_saved_by(self, name: str) -> int:
-        """What a strategy saves in tokens."""
-        return self._tokens_of_characters(self.savings[name].context_characters)
 
     def saved_tokens_by_call(self) -> dict[str, int]:
         """What each replaced result saves in tokens."""
@@ -127,7 +93,7 @@ def plan_purge(path: str, options: Options, home_dir: str, progress: Progress = 
         survey = take_survey(file, length, progress, shown)
     plan = make_purge_plan(survey, options, pins.all_pins(home_dir))
     # Only a plan is made from these; it keeps what it needs.
-    survey.items, survey.conversation, survey.referenced = [], [], set()
+    survey.items, survey.conversation = [], []
     survey.sent.calls, survey.sent.results, survey.sent.said = {}, {}, []
     return plan
 
@@ -141,83 +107,29 @@ def make_purge_plan(survey: Survey, options: Options, pinned_digests: Collection
         pinned_digests: the digests of stored content that is pinned.
     """
     plan = Plan(survey, options)
-    plan.savings = {name: Saving() for name in STRATEGIES if name in options.strategies}
     plan.kept = {"pinned": 0, "preserved": 0}
-    chooser = _Chooser(survey, options, pinned_digests)
+    wanted = pins.match_directives_to_results(survey.conversation).wanted
+    pinned_calls = {name for name, pin in wanted.items() if pin.level != NONE}
+    cold_calls = _ids_of_cold_calls(survey, options)
     chosen = []
     for item in survey.items:
-        strategy, reason = chooser.strategy_that_could_remove(item), chooser.why_protected(item)
-        if strategy == OLD and reason:
-            plan.kept[reason] += 1
-        if strategy in options.strategies and not reason:
-            item.strategy = strategy
+        if item.segment < survey.sent.segment or item.call.id not in cold_calls:
+            continue
+        digest = layout.digest_of_key(key_of_item(item))
+        if item.call.id in pinned_calls or digest in pinned_digests:
+            plan.kept["pinned"] += 1
+        elif item.uuid in survey.protected:
+            plan.kept["preserved"] += 1
+        else:
             chosen.append(item)
-    _write_lines([item for item in chosen if item.kind == TEXT], survey.sent)
+    _write_lines(chosen, survey.sent)
     for item in chosen:
-        _add_item_to_plan(plan, item)
+        _add_text_to_plan(plan, item)
     if models.lookup_model(survey.model).binds_thinking:
-        plan.lost_thoughts = _thoughts_purge_would_lose(plan)
+        # It is taken back by its model only behind what has not changed.
+        first = min((mark.offset for mark in plan.changes), default=survey.length)
+        plan.lost_thoughts = [one for one in survey.sent.thoughts if one.offset > first]
     return plan
-
-
-def _thoughts_purge_would_lose(plan: Plan) -> list[Thought]:
-    """The thinking behind the first line that changes in what the model is sent."""
-    texts = [item.mark for edits in plan.changes.values() for item in edits if item.kind == TEXT]
-    first = min([mark.offset for mark in texts], default=plan.survey.length)
-    return [thought for thought in plan.survey.sent.thoughts if thought.offset > first]
-
-
-class _Chooser:
-    """Tells what has to stay as it is, and by which strategy the rest may go."""
-
-    def __init__(self, survey: Survey, options: Options, pinned_digests: Collection[str]) -> None:
-        self._survey = survey
-        kept = _KEPT_REQUESTS if options.keep_requests is None else options.keep_requests
-        self._last_old_request = survey.requests - kept
-        wanted = pins.match_directives_to_results(survey.conversation).wanted
-        self._calls = {name for name, pin in wanted.items() if pin.level != NONE}
-        self._digests = pinned_digests
-        texts = [item for item in survey.items if item.kind == TEXT]
-        self._pinned_lines = {item.mark for item in texts if self._is_pinned(item)}
-        self._cold = _ids_of_cold_calls(survey, options)
-        self._needed = self._ids_of_progress_rows_to_keep()
-
-    def why_protected(self, item: Item) -> str | None:
-        """The reason why something has to stay."""
-        if self._is_pinned(item) or (item.kind == COPY and item.mark in self._pinned_lines):
-            return "pinned"
-        return "preserved" if item.uuid in self._survey.protected else None
-
-    def _is_recent(self, item: Item) -> bool:
-        """Whether something belongs to the last requests, with which the client goes on."""
-        return item.request > self._last_old_request
-
-    def _is_pinned(self, item: Item) -> bool:
-        """Whether the user wants a result to stay, by a directive or by a pin in the store."""
-        digest = layout.digest_of_key(key_of_item(item)) if item.digest else ""
-        return item.call.id in self._calls or digest in self._digests
-
-    def strategy_that_could_remove(self, item: Item) -> str:
-        """By what something that may go would go, wanted or not; empty for what may not."""
-        if item.kind == COPY:
-            return "" if self._is_recent(item) else COPIES
-        if item.kind == PROGRESS_ROW:
-            return "" if self._is_recent(item) or item.uuid in self._needed else PROGRESS
-        is_present = item.is_main and item.segment >= self._survey.sent.segment
-        return OLD if is_present and item.call.id in self._cold else ""
-
-    def _ids_of_progress_rows_to_keep(self) -> set[str | None]:
-        """Progress rows that others hang on, with those on the way to their first parent."""
-        survey = self._survey
-        found = {item.uuid: item for item in survey.items if item.kind == PROGRESS_ROW}
-        needed: set[str | None] = set()
-        for name, item in found.items():
-            is_kept = self._is_recent(item) or self.why_protected(item)
-            current = name if is_kept or name in survey.referenced else None
-            while current in found and current not in needed:
-                needed.add(current)
-                current = survey.parents.get(current or "")
-        return needed
 
 
 def _ids_of_cold_calls(survey: Survey, options: Options) -> set[str]:
@@ -257,22 +169,7 @@ def _write_lines(items: list[Item], sent: Conversation) -> None:
         item.line = f"{lines.get(name, item.line)}\n{beside}".rstrip()
 
 
-def _add_item_to_plan(plan: Plan, item: Item) -> None:
-    """Note that something goes."""
-    saving = plan.savings[item.strategy]
-    if item.kind == TEXT:
-        _add_text_to_plan(plan, item, saving)
-        return
-    if item.kind == PROGRESS_ROW:
-        plan.changes[item.mark] = _NOTHING
-        plan.dropped.add(item.uuid or "")
-    else:
-        plan.changes.setdefault(item.mark, []).append(item)
-    saving.items += 1
-    saving.disk_bytes += item.disk_bytes
-
-
-def _add_text_to_plan(plan: Plan, item: Item, saving: Saving) -> None:
+def _add_text_to_plan(plan: Plan, item: Item) -> None:
     """Note that a text of a result goes, unless what replaces it is no shorter."""
     new = item.line
     disk_bytes = item.disk_bytes - len(json.encoder.encode_basestring(new).encode())
@@ -280,18 +177,14 @@ def _add_text_to_plan(plan: Plan, item: Item, saving: Saving) -> None:
     if disk_bytes <= 0 or characters <= 0:
         return
     plan.changes.setdefault(item.mark, []).append(item)
-    saving.disk_bytes += disk_bytes
+    plan.saved_disk_bytes += disk_bytes
     # A compaction writes a result again, and a resume sends it once.
     result = (item.call.id, item.digest)
     item.is_again = result in plan.results
-    if item.is_again:
-        return
-    plan.results.add(result)
-    saving.items += 1
-    if item.call.id not in plan.survey.cleared:
-        saving.context_items += 1
-        saving.context_characters += characters
-        plan.characters_of[item.call.id] += characters
+    if not item.is_again:
+        plan.results.add(result)
+        if item.call.id not in plan.survey.cleared:
+            plan.characters_of[item.call.id] += characters
 
 
 def key_of_item(item: Item) -> str:
@@ -335,8 +228,7 @@ class _PurgedCopy:
             at = mark.offset + mark.length
             if line_checksum(raw) != mark.check:
                 raise copying.changed_meanwhile_error(self._path)
-            if edits := plan.changes[mark]:
-                new.write(self._edit_line(raw, edits))
+            new.write(self._edit_line(raw, plan.changes[mark]))
             self._progress(mark.length)
         self._copy_range_unchanged(old, at, length, new)
         if plan.lost_thoughts:
@@ -356,10 +248,7 @@ class _PurgedCopy:
         """A line as it is to be; what is on it around the row stays."""
         start, end, value = Line(1, 0, raw).records[0]
         for item in edits:
-            if item.kind == COPY:
-                value = row.row_without_copy_of_result(value)
-            else:
-                self._store_text_and_put_line(value, item)
+            self._store_text_and_put_line(value, item)
         return raw[:start] + row_bytes(value) + raw[end:]
 
     def _store_text_and_put_line(self, value: dict[str, Any], item: Item) -> None:
@@ -389,11 +278,7 @@ class _PurgedCopy:
         }
 
     def verify(self, _new: BinaryIO) -> None:
-        """See that no row that stays follows one that goes, and that the store has what goes."""
-        dropped = self._plan.dropped
-        for name, parent in self._plan.survey.parents.items():
-            if parent in dropped and name not in dropped:
-                raise CopyError("the copy is not sound, so there is none; please report this")
+        """See that the store has what goes."""
         for key in self._keys:
             if contents.length_of_content(self._home_dir, layout.digest_of_key(key)) is None:
                 raise CopyError(f"{key} did not arrive in the store: there is no copy, try again")

@@ -146,13 +146,9 @@ def purge_plan_document(path: str, planned: Plan) -> dict[str, Any]:
         "bytes": survey.length,
         **output.pick_attrs(survey, "lines requests occupancy_tokens"),
         **output.pick_attrs(planned.options, "threshold_bytes keep_requests"),
+        "results": len(planned.results),
         "disk_bytes_saved": planned.saved_disk_bytes,
         "context_tokens_saved_estimated": planned.saved_context_tokens,
-        "strategies": {
-            name: output.pick_attrs(saving, "items disk_bytes context_items")
-            | {"context_tokens_estimated": planned.tokens_saved_by(name)}
-            for name, saving in planned.savings.items()
-        },
         "kept": {**planned.kept, "unparsed_lines": survey.unparsed_lines},
         "thoughts": len(survey.sent.thoughts),
         "thoughts_lost": len(planned.lost_thoughts),
@@ -164,8 +160,7 @@ def documents_of_results_to_purge(planned: Plan) -> list[dict[str, Any]]:
     """Every result that goes, in the order of the session."""
     return [
         {
-            "request": item.request,
-            "strategy": item.strategy,
+            "request": item.call.request,
             "tool": item.call.tool or None,
             "source": item.call.subject or None,
             "bytes": item.size_bytes,
@@ -173,7 +168,7 @@ def documents_of_results_to_purge(planned: Plan) -> list[dict[str, Any]]:
         }
         for edits in planned.changes.values()
         for item in edits
-        if item.digest and not item.is_again
+        if not item.is_again
     ]
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from brimline import output
 from brimline.gauge import composition_text
 from brimline.session.faults import UNDONE
-from brimline.session.purge import STRATEGIES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -169,31 +168,20 @@ def _fault_lines(faults: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def purge_plan_text(document: dict[str, Any]) -> str:
-    """Return what goes by which strategy, on the disk and in the context."""
-    fill = output.number_text(document["occupancy_tokens"])
-    rows = [
-        [
-            name,
-            f"{saving['items']:,}",
-            output.size_text(saving["disk_bytes"]),
-            f"~{saving['context_tokens_estimated']:,}" if saving["context_items"] else "none",
-            STRATEGIES[name],
-        ]
-        for name, saving in document["strategies"].items()
-    ]
-    saved = f"~{document['context_tokens_saved_estimated']:,}"
-    rows.append(["total", "", output.size_text(document["disk_bytes_saved"]), saved, ""])
+    """Return what goes, and what that saves on the disk and in the context."""
     kept = [f"{_KEPT[why]} ({count:,})" for why, count in document["kept"].items() if count]
     size, lines = output.size_text(document["bytes"]), output.count_text(document["lines"], "line")
     requests = output.count_text(document["requests"], "request")
+    fill = output.number_text(document["occupancy_tokens"])
+    saved = f"~{document['context_tokens_saved_estimated']:,} tokens (estimated)"
+    goes = output.count_text(document["results"], "result")
     told = [
         document["path"],
         f"{size} in {lines}, {requests}, the last one {fill} tokens",
-        "",
-        output.table_text(["strategy", "items", "disk", "context", ""], rows, right={1, 2, 3}),
-        "",
-        "Disk is what the file loses. Context is the tokens that the next request loses,",
-        "estimated: only what a resume sends is part of it.",
+        output.wrapped_text(
+            f"Lines in the place of {goes}: the next request is {saved} smaller, the file"
+            f" {output.size_text(document['disk_bytes_saved'])}."
+        ),
     ]
     told += [output.wrapped_text(f"Left as they are: {', '.join(kept)}.")] if kept else []
     if lost := document["thoughts_lost"]:
@@ -201,8 +189,7 @@ def purge_plan_text(document: dict[str, Any]) -> str:
             f"{lost:,} of {output.count_text(document['thoughts'], 'thought')} behind the first "
             "replaced result will not be sent again "
             f"(~{document['thoughts_tokens_estimated']:,} tokens of the context): the model takes "
-            "its thinking back only if nothing before it changed. `--strategy copies --strategy "
-            "progress` loses none."
+            "its thinking back only if nothing before it changed."
         )
         told.append(output.wrapped_text(loss))
     return "\n".join(told)
@@ -221,7 +208,6 @@ def results_to_purge_text(results: list[dict[str, Any]]) -> str:
         [
             f"request {result['request']:,}",
             output.size_text(result["bytes"]),
-            result["strategy"],
             output.one_line(result["tool"] or "a tool", 24),
             output.subject_as_path_or_text(result["tool"], result["source"]),
         ]

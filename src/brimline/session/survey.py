@@ -1,7 +1,7 @@
 """One pass over a session: what could be taken out of it, and what must stay.
 
-Nothing is decided here. Which requests are recent, which reads were repeated and which results the
-next request will contain is only known at the end of the file.
+Nothing is decided here: which results are old, and which of them the next request will contain, is
+only known at the end of the file.
 """
 
 from __future__ import annotations
@@ -29,17 +29,11 @@ if TYPE_CHECKING:
     Path = tuple[str | int, ...]
     Told = tuple[str, Path, str]
 
-TEXT, COPY, PROGRESS_ROW = "text", "copy", "progress"
 # Shorter texts of a result stay as they are.
 SMALLEST_TEXT_BYTES = 700
 # From this size on a result is one that a pin may wait for.
 _LARGE_BYTES = 5_000
-# Not worth a change of the line.
-SMALLEST_COPY_BYTES = 250
-# Results that the client itself needs when it goes on with a session: agents, tasks, plans.
-_KEPT_COPIES = ("Agent", "Task", "Todo", "Skill", "ExitPlanMode", "EnterPlanMode", "AskUser")
 _CHECKED_BYTES = 512
-_UNKNOWN = Call("", "", "")
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 
 
@@ -61,22 +55,18 @@ class Thought(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Item:
-    """Something that could be taken out: a text of a result, a copy of one, or a progress row."""
+    """A text of a result, which could be taken out."""
 
-    kind: str
     mark: Mark
-    request: int  # the number of the request that it belongs to, the first being 1
     uuid: str | None  # of its row
     disk_bytes: int  # what it takes on its line, as the client writes it
-    call: Call = _UNKNOWN
-    path: Path = ()  # how to get to a text in its row
-    segment: int = 0  # how many compactions came before it
-    is_main: bool = True
-    size_bytes: int = 0
-    characters: int = 0
-    digest: str = ""  # its SHA-256, which is its key in the store
-    original: Original | None = None  # of a preview
-    strategy: str = ""  # by which it goes
+    call: Call
+    path: Path  # how to get to it in its row
+    segment: int  # how many compactions came before it
+    size_bytes: int
+    characters: int
+    digest: str  # its SHA-256, which is its key in the store
+    original: Original | None  # of a preview
     line: str = ""  # what stands in for it then
     is_again: bool = False  # whether an earlier row that changes has the same
 
@@ -115,8 +105,6 @@ class Survey:
     sent: Conversation = field(default_factory=Conversation)
     # The last row of the main thread that others may hang on.
     last_row: dict[str, Any] = field(default_factory=dict)
-    # Names that rows other than progress rows need, or that more than one row has.
-    referenced: set[str] = field(default_factory=set)
     # Names of rows that a compaction preserved.
     protected: set[str] = field(default_factory=set)
     # Calls whose results the client leaves out by itself.
@@ -142,7 +130,6 @@ class _Surveyor:
     def __init__(self, previews: Previews | None) -> None:
         self.found, self._previews = Survey(), previews
         self._session = Session()
-        self.last_name: str | None = None
         # The conversation as it is now, and as it is had the last compaction not been.
         self._now = self._undone = Conversation()
         self._held = [self._now]  # those that the present row belongs to
@@ -156,8 +143,6 @@ class _Surveyor:
         found.requests, found.cleared = len(session.requests), session.cut_by_client
         for last in session.requests[-1:]:
             found.model, found.occupancy_tokens = last.model, last.tokens
-        if self.last_name:
-            found.referenced.add(self.last_name)  # what is appended next hangs on it
         return found
 
     def read_line(self, line: Line) -> None:
@@ -167,32 +152,14 @@ class _Surveyor:
             found.lines += 1
             found.unparsed_lines += line.problem is not None
         for _, _, value in line.records:
-            name, kind = row.uuid_of(value), row.type_of(value)
-            # Replies are never changed.
-            mark = _mark_of_changeable_line(line) if kind != "assistant" else None
+            name, parent = row.uuid_of(value), value.get(row.PARENT_FIELD)
             if name is not None:
-                self._note_parent(name, value.get(row.PARENT_FIELD))
-            present = self._session.read_row(value, line.offset)
-            if kind != row.PROGRESS:
-                self._survey_row(present, line, mark)
-            elif mark and isinstance(name, str) and name not in found.referenced:
-                request = len(self._session.requests)
-                found.items.append(Item(PROGRESS_ROW, mark, request, name, mark.length))
-            else:
-                found.referenced.update(row.row_ids_referred_to(value))
+                known = sys.intern(parent) if isinstance(parent, str) else None
+                found.parents.setdefault(sys.intern(name), known)
+            self._survey_row(self._session.read_row(value, line.offset), line)
 
-    def _note_parent(self, name: str, parent: Any) -> None:
-        """Note the parent of a row; a second row of that name makes both needed."""
-        found = self.found
-        name = self.last_name = sys.intern(name)
-        if name in found.parents:
-            found.referenced.add(name)
-        else:
-            found.parents[name] = sys.intern(parent) if isinstance(parent, str) else None
-
-    def _survey_row(self, present: Row, line: Line, mark: Mark | None) -> None:
+    def _survey_row(self, present: Row, line: Line) -> None:
         value, kind = present.value, row.type_of(present.value)
-        self.found.referenced.update(map(sys.intern, row.row_ids_referred_to(value)))
         if present.is_boundary:
             self._note_boundary(present)
         is_apart = self._undone is not self._now and not present.is_copy
@@ -202,7 +169,7 @@ class _Surveyor:
         if kind == "assistant":
             self._note_reply(present)
         elif kind == "user" and not row.is_summary(value):
-            self._note_user_row(present, line, mark)
+            self._note_user_row(present, line)
         elif kind in ("attachment", "system"):
             self._note_pin_directive(words.users_prompt_unless_command(value))
             for held in self._held:
@@ -236,13 +203,14 @@ class _Surveyor:
             for held in self._held:
                 held.thoughts.append(thought)
 
-    def _note_user_row(self, present: Row, line: Line, mark: Mark | None) -> None:
-        value, ids = present.value, row.answered_call_ids(present.value)
-        if not ids:
+    def _note_user_row(self, present: Row, line: Line) -> None:
+        value = present.value
+        if not row.answered_call_ids(value):
             self._note_pin_directive(words.users_prompt_unless_command(value))
             for held in self._held:
                 held.said.append(row.text_of_message(value))
             return
+        mark = _mark_of_changeable_line(line)
         for located in row.result_block_texts_at_paths(value):
             self._note_result(value, located, mark)
         for result in present.results:
@@ -251,9 +219,6 @@ class _Surveyor:
                 if call := held.calls.get(result.call_id):
                     held.calls[call.id] = call.answered(result.text, **marks)
                     held.results[call.id] = result.text
-        call = self._session.calls.get(ids[0], _UNKNOWN)
-        if mark and len(ids) == 1 and call.tool and row.COPY_FIELD in value and not call.is_users:
-            self._note_client_copy(value, call, line.raw, mark)
 
     def _note_pin_directive(self, said: str) -> None:
         if ":pin" in said.lower():
@@ -266,30 +231,25 @@ class _Surveyor:
         original = self._previews.original_of(call_id, content) if self._previews else None
         line = stub.bytes_and_key_of_line(content)
         size_bytes = original.size_bytes if original else line[0] if line else len(data)
-        is_main = not row.is_sidechain(value)
-        if is_main and size_bytes >= _LARGE_BYTES:
+        if row.is_sidechain(value):
+            return
+        if size_bytes >= _LARGE_BYTES:
             survey.conversation.append(pins.Result(call_id))
         if len(data) < SMALLEST_TEXT_BYTES or mark is None:
             return
-        unknown = Call(call_id, "", "", request=len(self._session.requests))
-        call = self._session.calls.get(call_id, unknown)
-        disk_bytes = len(json.encoder.encode_basestring(content).encode())
-        item = Item(TEXT, mark, call.request, row.uuid_of(value), disk_bytes, call, path)
-        item.segment, item.is_main = self._now.segment, is_main
-        item.size_bytes, item.characters = size_bytes, len(content)
-        item.digest, item.original = sha256(data).hexdigest(), original
-        survey.items.append(item)
-
-    def _note_client_copy(self, value: dict[str, Any], call: Call, raw: bytes, mark: Mark) -> None:
-        """Note the client's own copy of a result; it takes what the rest of the line does not."""
-        if call.tool.startswith(_KEPT_COPIES):
-            return
-        size_bytes = len(raw) - 1 - len(row_bytes(row.row_without_copy_of_result(value)))
-        if size_bytes < SMALLEST_COPY_BYTES:
-            return
-        self.found.items.append(
-            Item(COPY, mark, call.request, row.uuid_of(value), size_bytes, call)
+        item = Item(
+            mark,
+            row.uuid_of(value),
+            len(json.encoder.encode_basestring(content).encode()),
+            self._session.calls.get(call_id, Call(call_id, "", "")),
+            path,
+            self._now.segment,
+            size_bytes,
+            len(content),
+            sha256(data).hexdigest(),
+            original,
         )
+        survey.items.append(item)
 
 
 def row_bytes(value: Any) -> bytes:

@@ -28,9 +28,6 @@ PROMPT_MARKS = tuple(
 TITLE_MARK = b'-title"'
 SIDECHAIN_MARK = b'"isSidechain":true'
 
-_REFERENCES = (
-    *(PARENT_FIELD, "logicalParentUuid", "leafUuid", "messageId", "sourceToolAssistantUUID"),
-)
 _ENVELOPE = (
     *(PARENT_FIELD, "isSidechain", "userType", "cwd", "sessionId", "version", "gitBranch"),
     "timestamp",
@@ -181,12 +178,6 @@ def message_id(row: dict[str, Any]) -> str | None:
     """The id of the request that a reply answers; the rows of one reply share it."""
     message = message_of(row) if row.get("type") == "assistant" else {}
     return as_text(message.get("id")) or None
-
-
-def row_ids_referred_to(row: dict[str, Any]) -> list[str]:
-    """The names of all rows that it needs."""
-    named = [row[field] for field in _REFERENCES if field in row]
-    return [name for name in named if isinstance(name, str)]
 
 
 def timestamp_mark_of_row(row: dict[str, Any]) -> bytes:
@@ -371,14 +362,6 @@ def row_in_copy(row: dict[str, Any], session: str, original: str) -> dict[str, A
     if name is None:
         return named
     return named | {"forkedFrom": {"sessionId": original, "messageUuid": name}}
-
-
-def row_without_copy_of_result(row: dict[str, Any]) -> dict[str, Any]:
-    """A row without the client's own copy of its result; of an edit what `/rewind` shows stays."""
-    told = as_object(row.get(COPY_FIELD))
-    if "structuredPatch" in told:
-        return row | {COPY_FIELD: told | {"originalFile": ""}}
-    return {name: row[name] for name in row if name != COPY_FIELD}
 
 
 def make_title_row(title: str, session: str) -> dict[str, Any]:
