@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -132,6 +133,51 @@ def test_the_replay_of_offloading_counts_what_is_saved_and_missed(session: Sessi
     session.reply(105_000)
     first, second = offload.replay(str(session.path))
     assert first.saved > second.saved == 0
+
+
+def test_questions_are_answered_by_what_a_compaction_leaves(
+    session: SessionBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    """Of an old result and a reply: by the client's summary, by ours, and with a recall."""
+    from benchmarks import questions
+
+    session.prompt("Measure the feeds.")
+    asked = []
+    for number in range(40):
+        text = f"feed {number} took {number}31 ms\n" + f"row {number} passed\n" * 900
+        told = session.tool_result(session.tool_call(3_500 * number, command=f"./b {number}"), text)
+        asked += [("How many ms did feed 0 take?", "old", told["uuid"], "took 031 ms", text)]
+    (said,) = session.reply(150_000, {"type": "text", "text": "Feed 31 is slow."})
+    asked += [("Which feed is slow?", "reply", said["uuid"], "Feed 31", "Feed 31 is slow.")]
+    session.compact(160_000, summary="They were measured: feed 31 is slow.")
+    session.reply(9_000)
+    keys = ("question", "kind", "session", "row", "block", "start", "length", "sha256")
+    rows = [
+        (
+            name,
+            kind,
+            "session.jsonl",
+            row,
+            0,
+            text.index(words),
+            len(words),
+            questions.digest(words),
+        )
+        for name, kind, row, words, text in (asked[0], asked[-1])
+    ]
+    (tmp_path / "corpus").mkdir()
+    shutil.copy(session.path, tmp_path / "corpus" / "session.jsonl")
+    page = tmp_path / "questions.json"
+    page.write_text(json.dumps([dict(zip(keys, row, strict=True)) for row in rows]))
+    monkeypatch.setattr(questions, "QUESTIONS", page)
+    monkeypatch.setenv("BENCH_CORPUS", str(tmp_path / "corpus"))
+    monkeypatch.setattr(sys, "argv", ["questions.py"])
+
+    questions.main()
+
+    out = capsys.readouterr().out
+    assert "| old tool results | 1 | 0 | 0 | 1 |" in out
+    assert "| replies | 1 | 1 | 1 | 1 |" in out
 
 
 def test_the_page_of_results_is_what_a_run_would_write() -> None:
