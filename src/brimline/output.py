@@ -16,6 +16,7 @@ import sys
 import textwrap
 import time
 import unicodedata
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Self
 
 from brimline.errors import BrimlineError
@@ -34,6 +35,8 @@ _NOBODY_TO_ASK = (
     "this changes or deletes files: add --yes where there is no terminal to ask; nothing was "
     "changed"
 )
+# A shorter name, such as that of a work tree, says nothing without the folder that it is in.
+_LEAST_NAME = 3
 _KILO = 1_000
 _MINUTE_S = 60
 _MINUTE_CHARACTERS = len("2026-01-08T15:49")
@@ -241,6 +244,21 @@ class Path(str):
     def __new__(cls, text: str) -> Self:
         """Without the folder that the command runs in."""
         return super().__new__(cls, text.removeprefix(os.getcwd() + os.sep))
+
+
+def folder_names(paths: Iterable[str]) -> dict[str, str]:
+    """A name for each folder: its last part, with those before it that tell it from the others."""
+    left, names, parts = {path for path in paths if path}, {"": "unknown"}, 0
+    while left:
+        parts += 1
+        ends = {path: "/".join(path.rstrip("/").split("/")[-parts:]) for path in left}
+        times = Counter(ends.values())
+        for path, end in ends.items():
+            is_told = times[end] == 1 and len(end) >= _LEAST_NAME
+            if is_told or parts > path.count("/"):
+                names[path] = end or "/"
+                left.discard(path)
+    return names
 
 
 def subject_as_path_or_text(tool: str | None, text: str | None) -> str:

@@ -71,3 +71,35 @@ def test_a_day_tells_its_sessions_with_what_they_changed_and_cost(
     )
     refused = brimline("history", "--day", "someday")
     assert (refused.code, json.dumps("someday").strip('"') in refused.err) == (2, True)
+
+
+def test_a_day_tells_commits_and_what_was_compacted_and_lost(
+    project_dir: str, brimline: Run
+) -> None:
+    """A commit that another one replaced is not one more; those of the next day are not in it."""
+    session = SessionBuilder(
+        f"{paths.project_transcripts_dir(project_dir)}/long.jsonl", "long", project_dir
+    )
+    session.now = 1_790_000_000
+    session.prompt("Find the leak")
+    for name, command in (("aaaaaaa", "git commit -m one"), ("bbbbbbb", "git commit --amend")):
+        made = f"[main {name}] The leak is gone\n 1 file changed"
+        session.tool_result(session.tool_call(20_000, command=command), made)
+    session.prompt("Now the weekly one")
+    session.reply(160_000)
+    session.compact(161_000, summary="The leak.")
+    session.reply(30_000)
+    session.now += 86_400
+    call = session.tool_call(31_000, command="git commit -m later")
+    session.tool_result(call, "[main ccccccc] Later")
+
+    (told,) = brimline("history", "--day", "2026-09-21", "--json").document["sessions"]
+
+    assert told["commits"] == [["bbbbbbb", "The leak is gone"]]
+    assert told["first_prompt"] == "Find the leak"
+    (compaction,) = told["compactions"]
+    assert (compaction["pre_tokens"], compaction["post_tokens"]) == (161_000, 30_000)
+    assert compaction["lost"]["messages"] == ["Find the leak", "Now the weekly one"]
+    text = " ".join(brimline("history", "--day", "2026-09-21").out.split())
+    assert "1 commit: bbbbbbb The leak is gone" in text
+    assert "161,000 tokens before, 30,000 after; not in the summary: 2 messages" in text

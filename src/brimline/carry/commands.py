@@ -227,8 +227,13 @@ def _note_commits_and_prs(ledger: Ledger, steps: list[shell.Command], output: st
             ledger.pulls = list(dict.fromkeys([*ledger.pulls, *made]))[-_MOST_PULLS:]
 
 
+def commits_in_output(output: str) -> list[list[str]]:
+    """The commits that git says it made, each with its subject."""
+    return [[commit, mask(subject)] for commit, subject in _COMMITTED.findall(output)]
+
+
 def _note_commits(ledger: Ledger, output: str, *, amended: bool) -> None:
-    made = [[commit, mask(subject)] for commit, subject in _COMMITTED.findall(output)]
+    made = commits_in_output(output)
     if amended and made and ledger.commits:
         ledger.commits.pop()
     earlier = [pair for pair in ledger.commits if pair not in made]

@@ -73,4 +73,6 @@ def _answer_day(text: str, *, as_json: bool) -> None:
     rows = config.user_model_rows(home_dir)
     with output.Progress("Reading", output.total_file_bytes(files)) as bar:
         spendings = spending.read_spendings(home_dir, files, rows, progress=bar.advance)
-    output.answer(day.document(wanted, spendings, rows), day.text, as_json=as_json)
+    with store.opened(home_dir) as figures:
+        document = day.document(figures, wanted, spendings, rows)
+    output.answer(document, day.text, as_json=as_json)

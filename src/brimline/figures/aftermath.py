@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from brimline import models, output
 from brimline.carry import lost
+from brimline.fast import clock
 from brimline.figures import lookback
 from brimline.transcript import find
 
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
 # Sessions are read again for what summaries lost, so only of the last ones.
 _LOST_OF_LAST = 5
 _MILLION = 1_000_000
+_WHO_ASKED = {
+    "auto": "by the client itself",
+    "manual": "as you asked for it",
+    "idle": "by the client, as nobody asked anything for a while",
+}
 
 
 def fill_in_costs_and_losses(
@@ -74,6 +80,28 @@ def fill_in_dollars(
         written = compaction["rewritten_tokens"]
         again = (after if written is None else written) * prices.write_5m
         compaction["dollars"] = round((asked + again) / _MILLION, 6)
+
+
+def short_account(compaction: dict[str, Any]) -> str:
+    """A compaction in a line: when and why, what became of the context, what the summary lost."""
+    when = time.strftime("%H:%M", time.localtime(clock.parse_utc(compaction["at"])))
+    before, after = compaction["pre_tokens"], compaction["post_tokens"]
+    parts = [f"compacted at {when} {who_asked_text(compaction)}"]
+    if compaction["account"]:
+        parts.append(compaction["account"])
+    elif before and after:
+        parts.append(f"{before:,} tokens before, {after:,} after")
+    loss = compaction["lost"] or {}
+    counts = [(len(loss.get(kind, ())), kind[:-1]) for kind in ("messages", "files", "outputs")]
+    if any(count for count, _ in counts):
+        lost_texts = [output.count_text(count, noun) for count, noun in counts if count]
+        parts.append(f"not in the summary: {', '.join(lost_texts)}")
+    return "; ".join(parts)
+
+
+def who_asked_text(compaction: dict[str, Any]) -> str:
+    """Say who wanted a compaction."""
+    return _WHO_ASKED.get(compaction["trigger"], "(nobody recorded why)")
 
 
 def text(document: dict[str, Any]) -> str:
