@@ -559,3 +559,18 @@ def test_what_is_said_is_out_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(sys, name, io.TextIOWrapper(raw, encoding="utf-8"))
         output.say("told", err=name == "stderr")
         assert raw.getvalue() == b"told\n"
+
+
+def test_folders_of_one_name_are_told_apart_by_where_they_are() -> None:
+    """A name that says nothing has its folder before it, and the root is one."""
+    found = output.folder_names(["/a/cli", "/b/cli", "/b/x/cli", "/b/importer/", "/w/4", "/", ""])
+
+    assert found == {
+        "/a/cli": "a/cli",
+        "/b/cli": "b/cli",
+        "/b/x/cli": "x/cli",
+        "/b/importer/": "importer",
+        "/w/4": "w/4",
+        "/": "/",
+        "": "unknown",
+    }

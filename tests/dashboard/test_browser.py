@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
@@ -37,9 +38,10 @@ OPTIONS = (
     "--disable-dev-shm-usage"
 )
 PAGES = (
-    *("/", f"/session/{NAME}", f"/session/{NAME}/request/3", "/overall"),
+    *("/", "/day", f"/session/{NAME}", f"/session/{NAME}/request/3", "/overall"),
     *("/stored", "/memory", "/rules", "/health"),
 )
+WIDTHS = (390, 1280, 1920)
 # The least contrast of any text with what is behind it.
 CONTRAST = """
 const linear = (x) => x <= .03928 ? x / 12.92 : ((x + .055) / 1.055) ** 2.4;
@@ -165,7 +167,7 @@ def test_every_page_is_sound_in_both_schemes_and_all_widths(
     browser.complaints()
     for page in PAGES:
         between = ((760, "light"), (1010, "dark")) if page == "/" else ()
-        for width, scheme in ((1280, "light"), (360, "dark"), (1600, "light"), *between):
+        for width, scheme in (*itertools.product(WIDTHS, ("light", "dark")), *between):
             browser.look(f"http://{served.host}{page}", width, scheme)
             seen = f"{page} at {width} {scheme}"
             assert browser.complaints() == [], seen
@@ -255,11 +257,25 @@ def test_sessions_are_filtered_and_an_output_is_read(
     assert browser.complaints() == []
 
 
+def test_a_bar_leads_to_its_day_and_a_session_from_there(browser: Browser, served: Served) -> None:
+    """What was asked on that day, and the page of the session that was asked."""
+    browser.look(f"http://{served.host}/overall")
+    bar = browser.find('.wide a[href^="/day?day="]')
+    webdriver.ActionChains(browser.driver).move_to_element(bar).click().perform()
+    browser.wait(lambda: "/day?day=" in browser.driver.current_url)
+    assert "compacted by the client itself" in browser.find(".work").text
+
+    browser.find(".work h2 a").click()
+
+    browser.wait(lambda: f"/session/{NAME}" in browser.driver.current_url)
+    assert browser.complaints() == []
+
+
 def test_all_links_and_fields_are_reached_by_keys_alone(browser: Browser, served: Served) -> None:
     """In their order, the way to the content first, and each shows that it is meant."""
     browser.look(f"http://{served.host}/")
     reached = []
-    for _ in range(13):
+    for _ in range(19):
         webdriver.ActionChains(browser.driver).send_keys(Keys.TAB).perform()
         script = "const e = document.activeElement; return [e.getAttribute('href') ?? e.name ?? "
         script += "e.textContent, getComputedStyle(e).outlineStyle]"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import time
@@ -163,7 +164,7 @@ def test_at_most_eight_words_are_looked_for(known: index.Index) -> None:
 
 
 def test_a_row_of_the_list_is_short(world: Path, home_dir: str) -> None:
-    """A title of eighty letters, a curve of forty steps that keeps the peaks."""
+    """A title of eighty letters, and figures."""
     folder = world / "home" / ".claude" / "projects" / "-home-dev-other"
     made = SessionBuilder(str(folder / f"{IDS[0]}.jsonl"), IDS[0], PROJECT)
     made.prompt("t" * 81)
@@ -175,10 +176,8 @@ def test_a_row_of_the_list_is_short(world: Path, home_dir: str) -> None:
     (row,) = sessions.rows_of_all_sessions()
 
     assert row["title"] == "t" * 79 + "…"
-    assert (len(row["curve"]), max(row["curve"])) == (40, 1_081)
     assert (row["requests"], row["peak"], row["folder"]) == (82, 1_081, "-home-dev-other")
     assert (row["project"], row["window"]) == (PROJECT, 200_000)
-    assert row["tokens"] == sum(row["spent"].values())
 
 
 def test_sessions_are_sorted_by_tokens_and_by_what_they_cost(known: index.Index) -> None:
@@ -190,7 +189,21 @@ def test_sessions_are_sorted_by_tokens_and_by_what_they_cost(known: index.Index)
     assert ids(known, sort="tokens")[0] == ["2", "4", "3", "1", "0"]
     assert [costs[row["id"]] for row in rows] == [2.0, 1.0, 1.0, 0.0, 0.0]
     assert count == 5
-    assert sorted(ids(known, sort="saved")[0]) == ["0", "1", "2", "3", "4"]
+
+
+def test_sessions_of_a_day_are_chosen_and_running_ones_stand_first(
+    known: index.Index, world: Path
+) -> None:
+    """One that a client has open, though others were heard of later."""
+    folder = world / "home" / ".claude" / "sessions"
+    folder.mkdir(parents=True)
+    (folder / "1.json").write_text(json.dumps({"pid": os.getpid(), "sessionId": IDS[1]}))
+
+    rows, _ = known.page_of_sessions(index.Filter(), 50, {})
+    chosen, count = known.page_of_sessions(index.Filter(), 50, {}, {IDS[0], IDS[3]})
+
+    assert [(row["id"][-1], row["is_running"]) for row in rows][:2] == [("1", True), ("4", False)]
+    assert ([row["id"][-1] for row in chosen], count) == (["3", "0"], 2)
 
 
 def test_a_list_that_cannot_be_written_is_named(world: Path) -> None:
@@ -222,7 +235,6 @@ def test_an_index_begins_as_one_that_is_not_current(home_dir: str) -> None:
     fresh = index.Index(home_dir)
 
     assert (fresh.total, fresh.is_current, fresh.busy) == (0, False, None)
-    assert index.Filter() == ("", "", "newest", 0, 1, "", False)
 
 
 class Watched(index.Index):

@@ -62,6 +62,15 @@ class Shape(NamedTuple):
     name: str
 
 
+class Link(NamedTuple):
+    """A bar that leads somewhere."""
+
+    x: float
+    width: float
+    address: str
+    name: str
+
+
 class Mark(NamedTuple):
     """Something at one moment: a line from top to bottom, or a letter at the upper edge."""
 
@@ -81,6 +90,7 @@ class Plot:
     """The value at the upper edge."""
     shapes: list[Shape] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
+    links: list[Link] = field(default_factory=list)
     rules: list[tuple[float, str]] = field(default_factory=list)
     """Ticks: where, and the label."""
     below: list[tuple[float, str]] = field(default_factory=list)
@@ -103,7 +113,8 @@ def fullest_moment_per_column(moments: Sequence[Moment]) -> list[Moment]:
     count = min(len(moments), MOST_COLUMNS)
     edges = [len(moments) * at // count for at in range(count + 1)] if count else []
     groups = [moments[low:high] for low, high in itertools.pairwise(edges)]
-    return [max(group, key=lambda one: one.tokens) for group in groups]
+    # The chart ends where the session stands.
+    return [*(max(group, key=lambda one: one.tokens) for group in groups[:-1]), *moments[-1:]]
 
 
 def occupancy_plot(story: Story, shown: Sequence[Moment], size: Size) -> Plot:
@@ -161,15 +172,23 @@ def cache_plot(shown: Sequence[Moment], size: Size) -> Plot:
 
 
 def daily_bar_plots(
-    days: Sequence[str], series: Sequence[tuple[str, Sequence[float]]], unit: str = ""
+    days: Sequence[str],
+    series: Sequence[tuple[str, Sequence[float]]],
+    unit: str = "",
+    address: str = "",
 ) -> list[Plot]:
-    """A bar for each day, stacked by name; the colours go by the order of the names."""
+    """A bar for each day, stacked by name, with a link to the page of that day."""
     tops = [sum(values[at] for _, values in series) for at in range(len(days))]
     plots = []
     for size in LOW_SIZES:
         plot = _plot_with_ticks(size, max(len(days), _LEAST_DAYS), max([*tops, _LEAST_TOP]), unit)
         for at, (name, values) in enumerate(series):
             _add_band_to_plot_stack(plot, values, f"fill s{min(at, _COLOURS - 1)}", name)
+        for at, day in enumerate(days):
+            if tops[at]:
+                left, right = plot.x_of_column(at), plot.x_of_column(at + 1)
+                told = f"{day}: {_label_of_value(tops[at], unit)}"
+                plot.links.append(Link(left, right - left, address.format(day), told))
         _add_date_labels(plot, days)
         plots.append(plot)
     return plots
@@ -183,16 +202,6 @@ def _add_date_labels(plot: Plot, days: Sequence[str]) -> None:
             plot.below.append((plot.x_of_column(at), days[at][5:]))
 
 
-def sparkline_path(values: Sequence[int], top: int, width: int = 120, height: int = 28) -> str:
-    """A small curve without labels, for a list."""
-    whole = max(top, *values, 1)
-    steps = [
-        f"V{height - height * value / whole:.1f}H{width * at / len(values):.1f}"
-        for at, value in enumerate(values, 1)
-    ]
-    return f"M0 {height}{''.join(steps)}V{height}Z"
-
-
 def _plot_with_ticks(size: Size, count: int, highest: float, unit: str = "") -> Plot:
     top = highest * _HEADROOM
     plot = Plot(size, count, top)
@@ -203,6 +212,10 @@ def _plot_with_ticks(size: Size, count: int, highest: float, unit: str = "") -> 
         plot.rules.append((plot.y_of_value(at), unit + label))
         at += step
     return plot
+
+
+def _label_of_value(value: float, unit: str) -> str:
+    return f"{unit}{value:,.2f}" if unit else short_token_count_text(round(value))
 
 
 def _round_tick_step_up(step: float) -> float:

@@ -17,21 +17,21 @@ from brimline.errors import BrimlineError, SessionError
 from brimline.fast import paths
 from brimline.figures import spool, store
 from brimline.gauge.reading import file_size, file_time
+from brimline.session import in_use
 from brimline.state import forgotten
 from brimline.transcript import find
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 _TITLE_CHARACTERS = 80
 _MOST_WORDS = 8
-_CURVE_STEPS = 40
 _SEARCHED = ("title", "id", "project", "model")
 # What is kept of each compaction.
 _COMPACTION = "uuid at pre_tokens post_tokens rewritten_tokens summary_characters"
-SORTS = {"newest": "last_at", "fullest": "peak", "compacted": "compactions"}
-SORTS |= {"saved": "saved_tokens", "tokens": "tokens", "cost": "cost(id)"}
+SORTS = {"newest": "", "fullest": "peak", "compacted": "compactions"}
+SORTS |= {"tokens": "tokens", "cost": "cost(id)"}
 
 
 class Filter(NamedTuple):
@@ -41,6 +41,7 @@ class Filter(NamedTuple):
     model: str = ""
     sort: str = "newest"
     days: int = 0
+    day: str = ""
     page: int = 1
     words: str = ""
     """Each of them occurs in the title, the id, the project or the model."""
@@ -90,7 +91,11 @@ class Index:
         return {path: now for path, now in stamps.items() if indexed.get(path) != now}
 
     def page_of_sessions(
-        self, wanted: Filter, size: int, costs: Mapping[str, float | None]
+        self,
+        wanted: Filter,
+        size: int,
+        costs: Mapping[str, float | None],
+        active: Collection[str] | None = None,
     ) -> tuple[list[dict[str, Any]], int]:
         """A page of the sessions that were asked for, and how many there are in all.
 
@@ -98,7 +103,14 @@ class Index:
             wanted: which ones, in which order.
             size: of a page.
             costs: dollars by session, which are not in the index, for who sorts by them.
+            active: the only sessions that are wanted; None for all.
         """
+        running = in_use.open_sessions(paths.client_config_dir())
+        lately = time.time() - story.PAUSE_S
+
+        def is_running(name: str, last_at: float) -> bool:
+            return name in running or last_at > lately
+
         since = time.time() - wanted.days * 86_400 if wanted.days else 0.0
         values = wanted._asdict() | {"since": since, "size": size}
         values["start"] = size * (wanted.page - 1)
@@ -108,15 +120,23 @@ class Index:
         for at, word in enumerate(wanted.words.split()[:_MOST_WORDS]):
             chosen += f" AND instr(lower({text}), :word{at})"
             values[f"word{at}"] = word.lower()
+        if active is not None:
+            chosen += " AND is_active(id)"
         copies = "(SELECT count(*) FROM page AS other WHERE other.id = page.id)"
         # Only a name of ours is put into this; what was typed comes as a value.
-        order = f"ORDER BY {SORTS.get(wanted.sort, 'last_at')} DESC LIMIT :size OFFSET :start"
+        first = SORTS.get(wanted.sort) or "is_running(id, last_at) DESC, last_at"
+        order = f"ORDER BY {first} DESC LIMIT :size OFFSET :start"
         with store.opened(self.home_dir, in_memory=False) as figures:
             base = figures.base
             base.create_function("cost", 1, costs.get)
+            base.create_function("is_active", 1, (active or ()).__contains__)
+            base.create_function("is_running", 2, is_running)
             (count,) = base.execute(f"SELECT count(*) {chosen}", values).fetchone()
             rows = base.execute(f"SELECT document, {copies} {chosen} {order}", values).fetchall()
-        return [json.loads(document) | {"copies": copies} for document, copies in rows], count
+        shown = [json.loads(document) | {"copies": copies} for document, copies in rows]
+        for row in shown:
+            row["is_running"] = is_running(row["id"], row["last_at"])
+        return shown, count
 
     def values_of_column(self, column: str) -> list[str]:
         """Return what can be filtered by: every `project` or `model` that occurs."""
@@ -168,14 +188,11 @@ def index_row(session: story.Story) -> dict[str, Any]:
         "requests": len(session.moments),
         "peak": session.peak_tokens,
         "window": session.now.window.tokens,
-        "curve": output.group_peaks([moment.tokens for moment in session.moments], _CURVE_STEPS),
         "compactions": len(session.compactions),
         "compacted": [output.pick_attrs(past, _COMPACTION) for past in session.figures.compactions],
-        "spent": session.tokens_by_billing,
         "tokens": sum(session.tokens_by_billing.values()),
         "tools": session.tools,
         "saved": list(session.saved),
-        "saved_tokens": session.saved.kept_out_tokens,
         "cost_usd": session.cost_usd,
         "injected_tokens": session.injections.tokens.total(),
         "causes": session.cache.causes,

@@ -232,11 +232,13 @@ def _period_plots(
         largest = by_model.most_common()
         return [(model, [amounts[model, bar] for bar in bars]) for model, _ in largest]
 
+    address = "/day?day={}" + ("" if len(bars) == len(bins) else f"&days={_WEEK}")
+    counts = [("compactions", [times[bar] for bar in bars])]
     return {
-        "dollars": chart.daily_bar_plots(bars, amounts_by_model(spent), "$"),
-        "tokens": chart.daily_bar_plots(bars, amounts_by_model(used)),
-        "cache": chart.daily_bar_plots(bars, [("read from the cache, %", shares)]),
-        "compactions": chart.daily_bar_plots(bars, [("compactions", [times[bar] for bar in bars])]),
+        "dollars": chart.daily_bar_plots(bars, amounts_by_model(spent), "$", address),
+        "tokens": chart.daily_bar_plots(bars, amounts_by_model(used), "", address),
+        "cache": chart.daily_bar_plots(bars, [("read from the cache, %", shares)], "", address),
+        "compactions": chart.daily_bar_plots(bars, counts, "", address),
     }
 
 

@@ -71,6 +71,8 @@ def template_environment() -> Environment:
         "short": wording.short_token_count_text,
         "percent": _percent_text,
         "when": pass_context(_date_time_text),
+        "clock": lambda timestamp: _date_time_text({}, clock.parse_utc(timestamp)),
+        "model": bill.short_model_name,
         "hunks": _styled_diff_lines,
         "unmarked": lambda text: _MARKS.sub("", str(text)),
         "line": lambda text, most=_CELL_CHARACTERS: output.one_line(text, most),
@@ -80,7 +82,8 @@ def template_environment() -> Environment:
         ),
         "money": lambda dollars: "–" if dollars is None else bill.format_dollars(dollars),
         "folder": lambda path: os.path.basename((path or "unknown").rstrip("/")) or "/",
-        "curve": chart.sparkline_path,
+        "folders": output.folder_names,
+        "account": aftermath.short_account,
         "duration": output.duration_text,
         "reference": stub.first_reference_in,
     }

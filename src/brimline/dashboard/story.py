@@ -29,7 +29,7 @@ from brimline.session import in_use
 from brimline.settings import config
 from brimline.state import logs
 from brimline.state.session import WINDOW, SessionState, Snapshot
-from brimline.transcript import caching, find, read
+from brimline.transcript import caching, find, read, words
 from brimline.transcript.caching import Caching
 from brimline.transcript.calls import Call
 from brimline.transcript.typed import Session
@@ -55,7 +55,7 @@ _UNKNOWN_CALL = Call("", "unknown tool", "")
 # The client may write a row a moment before or after the gateway has written its line.
 _SLACK_S = 5.0
 # Somebody may be reading an answer: a pause is no end.
-_PAUSE_S = 900.0
+PAUSE_S = 900.0
 _KINDS: dict[str, Any] = dict.fromkeys(("bytes", "shown", "saved"), int)
 _KINDS |= {"key": str, "fresh": list, "ms": int | float}
 
@@ -184,7 +184,7 @@ def read_story(path: str, home_dir: str, progress: Callable[[int], None] | None 
 
 def _is_running(path: str) -> bool:
     try:
-        return clock.now_s() - find.modified_at(path) < _PAUSE_S or in_use.is_open(path)
+        return clock.now_s() - find.modified_at(path) < PAUSE_S or in_use.is_open(path)
     except OSError:
         return False  # it went away meanwhile
 
@@ -263,8 +263,8 @@ class _Reader:
         """Add the next row to the story."""
         found = self.session.read_row(value, offset)
         prompt = self.context.read_row(found).prompt
-        if prompt and not prompt.startswith("/"):
-            self.story.title = self.story.title or prompt[:_SUBJECT_CHARACTERS]
+        own = self.story.title or words.title_in_prompt(prompt or "")
+        self.story.title = own[:_SUBJECT_CHARACTERS]
         if found.is_new_compaction:
             self.history = []
         if found.usage:

@@ -12,6 +12,7 @@ import secrets
 import sqlite3
 import threading
 import time
+from datetime import date
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode
@@ -28,7 +29,7 @@ from brimline.bulk import contents, layout, listing
 from brimline.dashboard import overall, pages, story
 from brimline.dashboard.index import SORTS, Filter, Index, change_stamp_of_session
 from brimline.errors import BrimlineError
-from brimline.figures import bill, reader, spending
+from brimline.figures import bill, day, reader, spending, store
 from brimline.gauge import composition
 from brimline.install import doctor
 from brimline.recall import hits, hot, overview, together
@@ -41,10 +42,11 @@ if TYPE_CHECKING:
     from brimline.figures.spending import Spending
 
 NAVIGATION = (
-    *(("/", "Sessions"), ("/overall", "Overall"), ("/stored", "Kept out"), ("/memory", "Memory")),
-    *(("/rules", "Rules"), ("/health", "Health")),
+    *(("/", "Sessions"), ("/day", "Day"), ("/overall", "Overall"), ("/stored", "Kept out")),
+    *(("/memory", "Memory"), ("/rules", "Rules"), ("/health", "Health")),
 )
 _PAGE_SIZE = 50
+_WEEK = 7
 _KEPT_STORIES = 2
 _REFRESH_S, _FIRST_LOOK_S = 15.0, 5.0
 _LARGEST_FORM_BYTES = 10_000
@@ -158,6 +160,7 @@ class Dashboard:
             Route("/", self.sessions_page),
             Route("/session/{name}", self.session_page),
             Route("/session/{name}/request/{number}", self.request_page),
+            Route("/day", self.day_page),
             Route("/overall", self.overall_page),
             Route("/stored", self.stored_outputs_page),
             Route("/stored/{digest}", self.output_page),
@@ -193,7 +196,9 @@ class Dashboard:
     def sessions_page(self, request: Request) -> Response:
         """The list, filtered."""
         wanted = _parse_filter_query(request)
-        rows, count = self.index.page_of_sessions(wanted, _PAGE_SIZE, self.costs)
+        rows, count = self.index.page_of_sessions(
+            wanted, _PAGE_SIZE, self.costs, self._sessions_of_day(wanted.day)
+        )
         last = -(-count // _PAGE_SIZE)
         asked = request.query_params.items()
         more = {name: value for name, value in asked if name != "page" and value}
@@ -207,6 +212,13 @@ class Dashboard:
         values |= {f"{name}s": self.index.values_of_column(name) for name in ("project", "model")}
         values |= {"live": live, "query": urlencode(more), "sorts": SORTS, "costs": self.costs}
         return self._render("sessions.html", "Sessions", **values)
+
+    def _sessions_of_day(self, text: str) -> set[str] | None:
+        """Those that asked for something on a day; None where no day is meant."""
+        wanted = day.parse_day(text, date.today())  # noqa: DTZ011 - days are those of this machine
+        if wanted is None:
+            return None
+        return {each.session_id for each in day.sessions_of_day(self.spendings, wanted)}
 
     def session_page(self, request: Request) -> Response:
         """One session; nothing where it is as the browser has it."""
@@ -240,6 +252,15 @@ class Dashboard:
                 (*one, contents.read_sidecar(self.home_dir, one[1])) for one in moment.replaced
             ],
         )
+
+    def day_page(self, request: Request) -> Response:
+        """What was done on a day, or in the week from it on."""
+        asked, own = request.query_params, config.user_model_rows(self.home_dir)
+        wanted = day.parse_day(asked.get("day", ""), date.today())  # noqa: DTZ011 - of this machine
+        days = _WEEK if asked.get("days") == str(_WEEK) else 1
+        with store.opened(self.home_dir) as found:
+            document = day.document(found, wanted, self.spendings, own, days)
+        return self._render("day.html", "Day", **document)
 
     def overall_page(self, request: Request) -> Response:
         """Return how it went lately, over all sessions."""
@@ -355,6 +376,7 @@ def _parse_filter_query(request: Request) -> Filter:
         model=asked.get("model", ""),
         sort=asked.get("sort", ""),
         days=_number_or_zero(asked.get("days", "")),
+        day=asked.get("day", ""),
         page=max(1, _number_or_zero(asked.get("page", ""))),
         words=asked.get("q", "").strip()[:200],
         empty=asked.get("empty") == "1",

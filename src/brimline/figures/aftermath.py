@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from brimline import models, output
 from brimline.carry import lost
-from brimline.fast import clock
 from brimline.figures import lookback
 from brimline.transcript import find
 
@@ -83,10 +82,9 @@ def fill_in_dollars(
 
 
 def short_account(compaction: dict[str, Any]) -> str:
-    """A compaction in a line: when and why, what became of the context, what the summary lost."""
-    when = time.strftime("%H:%M", time.localtime(clock.parse_utc(compaction["at"])))
+    """A compaction in a line: who wanted it, what became of the context, what is lost."""
     before, after = compaction["pre_tokens"], compaction["post_tokens"]
-    parts = [f"compacted at {when} {who_asked_text(compaction)}"]
+    parts = [f"compacted {who_asked_text(compaction)}"]
     if compaction["account"]:
         parts.append(compaction["account"])
     elif before and after:

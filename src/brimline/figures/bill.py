@@ -221,14 +221,18 @@ _RIGHT = ("requests", "tokens", "from cache")
 
 def _session_cells(row: dict[str, Any]) -> list[str]:
     """When it was active last, how many tokens, which model, where, and what it is called."""
-    model = row["models"][0] if row["models"] else ""
     return [
         (row["last_at"] or "")[:10],
         short_token_count_text(tokens_of_row(row)),
-        output.one_line(_DATE.sub("", model.removeprefix("claude-")), 12),
+        output.one_line(short_model_name(row["models"][0] if row["models"] else ""), 12),
         output.one_line((row["project"] or _UNKNOWN).rstrip("/").rpartition("/")[2], 14),
         f"{row['session'][:_SHORT_ID]} {output.one_line(row['title'])}".rstrip(),
     ]
+
+
+def short_model_name(name: str) -> str:
+    """What a model is called, without its maker and its day."""
+    return _DATE.sub("", name.removeprefix("claude-"))
 
 
 def _group_cells(by: str, row: dict[str, Any]) -> list[str]:

@@ -46,12 +46,22 @@ def sessions_of_day(spendings: Sequence[Spending], day: date, days: int = 1) -> 
 
 def document(
     found: Store,
-    day: date,
+    day: date | None,
     spendings: Sequence[Spending],
     user_rows: Sequence[dict[str, Any]] = (),
     days: int = 1,
 ) -> dict[str, Any]:
-    """The sessions that asked for something on a day, and on those after it, the first first."""
+    """The sessions that asked for something on a day, and on those after it, the first first.
+
+    Args:
+        found: the figures.
+        day: None for the last one on which something was asked.
+        spendings: what all requests used.
+        user_rows: the user's own rows of the table of models.
+        days: how many.
+    """
+    active = sorted({date(*time.localtime(each.at)[:3]) for each in spendings})
+    day = day or (active or [date.today()])[-1]  # noqa: DTZ011 - days are those of this machine
     own = sessions_of_day(spendings, day, days)
     rows = bill.bill_rows_by_group(own, ("session",), user_rows)
     for each in rows:
@@ -61,6 +71,8 @@ def document(
     return {
         "day": str(day),
         "days": days,
+        "before": next((str(one) for one in reversed(active) if one < day), None),
+        "after": next((str(one) for one in active if one >= day + timedelta(days)), None),
         "dollars": total[0]["dollars"] if total else 0.0,
         "sessions": sorted(rows, key=lambda each: each["first_at"]),
     }
@@ -169,7 +181,9 @@ def lines_of_work(each: dict[str, Any]) -> list[str]:
     lines += _listed(
         "commit", [f"{name} {output.one_line(what)}" for name, what in each["commits"]]
     )
-    return lines + [aftermath.short_account(one) for one in each["compactions"]]
+    compactions = each["compactions"]
+    told = [f"{_local_time(one['at'])} {aftermath.short_account(one)}" for one in compactions]
+    return lines + told
 
 
 def _listed(noun: str, names: list[str]) -> list[str]:

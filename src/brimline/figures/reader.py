@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.fast import clock, io, paths
-from brimline.transcript import find, read, row
+from brimline.transcript import find, read, row, words
 from brimline.transcript.compactions import Recorded
 from brimline.transcript.typed import Request, Session
 
@@ -101,8 +101,8 @@ class Transcript:
         at = clock.parse_utc(row.timestamp_text_of(value))
         if at is not None and not row.is_sidechain(value):
             self.prompts.append(at)
-            if not text.startswith(("/", "<", "[Request interrupted")):
-                self.first_prompt = self.first_prompt or text[:_PROMPT_CHARACTERS]
+            own = self.first_prompt or words.title_in_prompt(text)
+            self.first_prompt = own[:_PROMPT_CHARACTERS]
 
     def document(self) -> str:
         """What is kept of it beside the columns and what was billed."""

@@ -20,17 +20,22 @@ def is_open(session: str) -> bool:
     head, mark, _ = os.path.dirname(session).rpartition("/projects/")
     if mark:
         configs.add(head)
-    folders = [f"{config}/sessions" for config in configs]
-    files = [f"{folder}/{name}" for folder in folders for name in io.list_names(folder)]
-    return any(_client_has_open(file, find.session_id_of(session)) for file in files)
+    return any(find.session_id_of(session) in open_sessions(config) for config in configs)
 
 
-def _client_has_open(file: str, session: str) -> bool:
-    """Tell whether a client's own file names the session, and its process is there."""
+def open_sessions(config: str) -> set[str]:
+    """The sessions that clients of a configuration folder have open."""
+    folder = f"{config}/sessions"
+    found = [_session_of_running_client(f"{folder}/{name}") for name in io.list_names(folder)]
+    return set(filter(None, found))
+
+
+def _session_of_running_client(file: str) -> str | None:
+    """The session that a client's own file names, where its process is there."""
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError, OverflowError):
         entry = json.loads(io.read_file(file))
-        if entry["sessionId"] == session and int(entry["pid"]) > 0:
+        if int(entry["pid"]) > 0:
             with contextlib.suppress(PermissionError):
                 os.kill(int(entry["pid"]), 0)
-            return True
-    return False
+            return str(entry["sessionId"])
+    return None

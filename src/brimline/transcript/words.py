@@ -107,6 +107,12 @@ def users_part_of_prompt(text: str) -> str:
     return "" if is_others else text
 
 
+def title_in_prompt(text: str) -> str:
+    """What a prompt is about; a bare command says nothing about that."""
+    own = users_part_of_prompt(text)
+    return own if " " in own or not own.startswith("/") else ""
+
+
 def _without_tagged_parts(text: str) -> str:
     """A text without what tags enclose, from the end on: many that nobody closes cost no more."""
     closed: dict[str, int] = {}
