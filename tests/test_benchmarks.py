@@ -86,7 +86,7 @@ def test_the_table_over_a_corpus_names_no_session(
 
     session.prompt("secret words")
     session.tool_result(session.tool_call(50_000, command="make"), "secret output\n" * 600)
-    for _ in range(16):
+    for _ in range(40):
         session.tool_result(session.tool_call(60_000, command="true"), "ok")
     corpus = tmp_path / "corpus"
     corpus.mkdir()
@@ -97,7 +97,7 @@ def test_the_table_over_a_corpus_names_no_session(
 
     out = capsys.readouterr().out
     assert "secret" not in out
-    assert " | 1 | 1 | 0 | yes | yes | yes |" in out
+    assert " | 1 | yes | yes | yes |" in out
 
 
 def test_the_replay_of_offloading_counts_what_is_saved_and_missed(session: SessionBuilder) -> None:
