@@ -212,3 +212,23 @@ def test_of_a_large_session_the_status_reads_only_what_is_new(world: Path, home_
     assert found.occupancies_since_compaction == whole.occupancies_since_compaction == [900]
     assert found.largest_occupancy_tokens == whole.largest_occupancy_tokens
     assert found.compactions == whole.compactions
+
+
+def test_several_processes_find_what_one_finds(
+    world: Path, home_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each reads its share; what cannot be read is told, and of the rest nothing is missing."""
+    builders = [session(world, f"s{number}", 100 * number) for number in range(5)]
+    for number, builder in enumerate(builders):
+        builder.prompt("Why?")
+        builder.reply(5_000 + number)
+    files = [*[builder.path for builder in builders], str(world)]
+    one_after_the_other = spending.read_spendings(None, files)
+    monkeypatch.setattr(store, "_MANY_BYTES", 0)
+    read: list[int] = []
+
+    found = spending.read_spendings(home_dir, files, progress=read.append, in_shares=True)
+
+    assert found == one_after_the_other
+    assert len(found) == len(builders)
+    assert sum(read) == sum(os.path.getsize(builder.path) for builder in builders)

@@ -39,7 +39,7 @@ def cost(session_id: str | None, by: str, since: str | None, as_json: bool) -> N
     notes: list[str] = []
     with output.Progress("Reading", output.total_file_bytes(files)) as bar:
         spendings = spending.read_spendings(
-            paths.data_dir(), files, rows, begun, bar.advance, notes
+            paths.data_dir(), files, rows, begun, bar.advance, notes, in_shares=True
         )
     for note in notes:
         output.print_note(note)

@@ -56,7 +56,7 @@ def history(
         store.opened(home_dir) as figures,
         output.Progress("Reading", output.total_file_bytes(files)) as bar,
     ):
-        notes = figures.refresh(files, progress=bar.advance)
+        notes = figures.refresh(files, progress=bar.advance, in_shares=True)
         document = lookback.document(figures, savings.document, session_id, compactions=compactions)
     document["notes"] = [*notes, *document["notes"]]
     aftermath.fill_in_costs_and_losses(document, config.user_model_rows(home_dir))
@@ -72,7 +72,9 @@ def _answer_day(text: str, *, as_json: bool) -> None:
     home_dir, files = paths.data_dir(), reader.all_transcripts()
     rows = config.user_model_rows(home_dir)
     with output.Progress("Reading", output.total_file_bytes(files)) as bar:
-        spendings = spending.read_spendings(home_dir, files, rows, progress=bar.advance)
+        spendings = spending.read_spendings(
+            home_dir, files, rows, progress=bar.advance, in_shares=True
+        )
     with store.opened(home_dir) as figures:
         document = day.document(figures, wanted, spendings, rows)
     output.answer(document, day.text, as_json=as_json)

@@ -12,7 +12,7 @@ from brimline.figures import LEAST_TOKENS
 from brimline.figures.bill import format_dollars
 from brimline.output import count_text
 from brimline.settings import config
-from brimline.transcript import read, row
+from brimline.transcript import measuring, read, row
 from brimline.transcript.typed import Session
 
 if TYPE_CHECKING:
@@ -137,7 +137,9 @@ def tokens_left_by_compaction(transcript: str, tokens: int, settings: dict[str, 
         return None
     try:
         rows = _rows_since_compaction(transcript)
-        usages = map(row.usage_of, read.rows_of_file(transcript, read.MEASURED, length=_LOOK_BYTES))
+        usages = map(
+            row.usage_of, read.rows_of_file(transcript, (measuring.USAGE,), length=_LOOK_BYTES)
+        )
         first_tokens = next((usage.prompt_tokens for usage in usages if usage), 0)
     except OSError:
         return None

@@ -7,10 +7,11 @@ import json
 import os
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.fast import clock, io, paths
-from brimline.transcript import find, read, row, words
+from brimline.transcript import find, measuring, read, row, words
 from brimline.transcript.compactions import Recorded
 from brimline.transcript.typed import Request, Session
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 # What stands before the place from which a transcript is read on shows that it is the same one.
 _SEEN_BYTES = 256
-_MARKS = (*read.MEASURED, b'"attachment"', row.TITLE_MARK, *row.PROMPT_MARKS)
+_MARKS = (*measuring.MARKS, measuring.ATTACHMENT, measuring.TITLE, *measuring.PROMPTS)
 _PROMPT_CHARACTERS = 200
 
 
@@ -41,6 +42,14 @@ class Billed(NamedTuple):
     cache_read_tokens: int
     output_tokens: int
     is_subagent: bool
+
+
+class Kept(NamedTuple):
+    """What is kept of a transcript."""
+
+    columns: tuple[Any, ...]
+    """From its stamp on."""
+    billed: list[Billed]
 
 
 @dataclass
@@ -75,7 +84,7 @@ class Transcript:
         """When the user or the model was heard of last."""
         return max(*self.prompts[-1:], *[one.at for one in self.measured.requests[-1:]], 0.0, 0.0)
 
-    @property
+    @cached_property
     def is_subagent(self) -> bool:
         """Whether a subagent wrote it."""
         return find.is_subagent_file(self.path)
@@ -85,13 +94,13 @@ class Transcript:
         session = self.measured
         self.project = self.project or row.cwd_of(value) or ""
         self.is_fork = self.is_fork or row.forked_from_session(value) is not None
-        session.measure_row(value, is_boundary=row.is_compaction_row(value))
+        usage = session.measure_row(value, is_boundary=row.is_compaction_row(value))
         self.title = row.title_of(value) or self.title
         reply = row.reply_in_progress(value) or value
-        if (costs := row.costs_of(reply)) is not None:
+        if costs := row.costs_of(reply, session.requests[-1].spent if usage else None):
             key = row.message_id(reply) or f"{self.path}:{offset}"
-            at = clock.parse_utc(row.timestamp_text_of(reply)) or 0.0
-            begun = self.billed[key].at if key in self.billed else at
+            known = self.billed.get(key)
+            begun = known.at if known else clock.parse_utc(row.timestamp_text_of(reply)) or 0.0
             is_subagent = self.is_subagent or row.is_sidechain(value) or reply is not value
             self.billed[key] = Billed(key, begun, row.model_of(reply), *costs, is_subagent)
         elif text := row.text_sent_by_user(value):
@@ -104,8 +113,13 @@ class Transcript:
             own = self.first_prompt or words.title_in_prompt(text)
             self.first_prompt = own[:_PROMPT_CHARACTERS]
 
-    def document(self) -> str:
-        """What is kept of it beside the columns and what was billed."""
+    def kept(self) -> Kept:
+        """What is kept of it."""
+        names = (self.stamp, self.session_id, self.project, self.name)
+        flags = (self.is_subagent, self.is_fork)
+        return Kept((*names, *flags, 0, self._document()), list(self.billed.values()))
+
+    def _document(self) -> str:
         session = self.measured
         requests = [
             [one.id, one.at, one.model, one.segment, one.is_final, _counts(one.spent), one.attached]
@@ -143,7 +157,7 @@ class Transcript:
             self.read_to = _end_of_last_row(self.path, os.fstat(file.fileno()).st_size)
             file.seek(start)
             length = max(0, self.read_to - start)
-            for offset, value in read.rows_of_stream(file, _MARKS, progress, length):
+            for offset, value in measuring.rows_that_measure(file, _MARKS, progress, length):
                 self.session_id = self.session_id or _session_of_transcript(self.path, value)
                 forgotten_at = since(self.session_id)
                 at = clock.parse_utc(row.timestamp_text_of(value)) if forgotten_at else None

@@ -70,6 +70,8 @@ def read_spendings(
     since: float = 0.0,
     progress: Progress = None,
     notes: list[str] | None = None,
+    *,
+    in_shares: bool = False,
 ) -> list[Spending]:
     """What the requests of transcripts used; one that several have counts in one of them.
 
@@ -80,6 +82,7 @@ def read_spendings(
         since: of no earlier request.
         progress: called with numbers of bytes that were read.
         notes: gets what a reader of the figures should know.
+        in_shares: whether several processes may read them.
 
     Raises:
         StateError: the figures cannot be read.
@@ -88,7 +91,7 @@ def read_spendings(
     asked = _ADDED_UP.format(" + ".join(["0", *limits]))
     wanted = {os.fsencode(path) for path in files}
     with store.opened(home_dir) as figures:
-        told = figures.refresh(files, progress=progress)
+        told = figures.refresh(files, progress=progress, in_shares=in_shares)
         rows = figures.base.execute(asked, (since, _SHARE_S)).fetchall()
     if notes is not None:
         notes += told

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.errors import StateError
 from brimline.fast import io, paths
-from brimline.figures import archive, spool, totals
-from brimline.figures.reader import Transcript, stamp_of_file
+from brimline.figures import archive, shares, spool, totals
+from brimline.figures.reader import Kept, Transcript, stamp_of_file
 from brimline.state import forgotten
 from brimline.transcript import find, typed
 
@@ -40,6 +40,8 @@ _IN_MEMORY = ":memory:"
 _BUSY_S = 10.0
 # Smaller files are read faster than they are looked up.
 _LARGE_BYTES = 4 << 20
+# Fewer are read before other processes are ready to.
+_MANY_BYTES = 32 << 20
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _SIGNS_OF_DAMAGE = ("Could not decode to UTF-8", "no such column", "no such table", "malformed")
 # What the list of sessions is chosen and sorted by is taken from the documents of their pages.
@@ -101,7 +103,12 @@ class Store:
         self._spooled_paths: set[str] = set()
 
     def refresh(
-        self, files: Iterable[str], *, until: float = float("inf"), progress: Progress = None
+        self,
+        files: Iterable[str],
+        *,
+        until: float = float("inf"),
+        progress: Progress = None,
+        in_shares: bool = False,
     ) -> list[str]:
         """Take in what spools and transcripts tell by now, the newest first.
 
@@ -109,6 +116,7 @@ class Store:
             files: the transcripts.
             until: when to stop, in seconds of `time.monotonic`.
             progress: called with numbers of bytes that were read.
+            in_shares: whether several processes may read them, as a person waits for it.
 
         Returns:
             What a reader of the figures should know, in sentences.
@@ -120,8 +128,10 @@ class Store:
             if progress:
                 progress(size)
 
-        notes: list[str] = []
+        notes, files = list[str](), list(files)
         self._let_go_of_gone()
+        if in_shares:
+            self._read_new_in_shares(files, report_or_time_out)
         changed = itertools.chain(self._changed_spools(), self._changed_transcripts(files))
         for name, task in changed:
             try:
@@ -147,10 +157,25 @@ class Store:
             if before and not found.goes_on():
                 found = Transcript(path)
             is_whole = not found.read_to
-            found.read_on(self._forgotten_at, progress)
+            found.read_on(partial(_forgotten_at, self._gone), progress)
             found.stamp = stamp
-            self._save(found, before, is_whole=is_whole)
+            found.number = self._save(path, found.kept(), before, is_whole=is_whole)
         return found
+
+    def _read_new_in_shares(self, files: Iterable[str], progress: Callable[[int], None]) -> None:
+        """Read transcripts for the first time; those that cannot be read are left."""
+        known = {path for (path,) in self.base.execute("SELECT path FROM transcript")}
+        sizes = {}
+        for path in files:
+            if os.fsencode(path) not in known and not forgotten.is_forgotten_file(self._gone, path):
+                with contextlib.suppress(OSError):
+                    sizes[path] = os.path.getsize(path)
+        if sum(sizes.values()) < _MANY_BYTES:
+            return
+        for path, kept in shares.made_of_each(partial(_first_reading, self._gone), sizes):
+            if kept:
+                self._save(path, kept, "", is_whole=True)
+                progress(sizes[path])
 
     def sessions_newest_first(self) -> list[str]:
         """The names of all sessions that have a transcript or a spool."""
@@ -225,7 +250,7 @@ class Store:
 
     def _read_spool(self, name: str, stamp: str, _progress: Progress) -> None:
         lines, damaged = spool.read_events_and_damage(paths.session_dir(self.home_dir, name))
-        since = self._forgotten_at(name)
+        since = _forgotten_at(self._gone, name)
         events = [
             totals.well_typed_event_fields(line)
             for line in lines
@@ -237,10 +262,6 @@ class Store:
             _insert(base, "REPLACE INTO spool", [values])
         named = [line.get("transcript_path") for line in lines]
         self._spooled_paths.update([path for path in named if isinstance(path, str)][-1:])
-
-    def _forgotten_at(self, session_id: str) -> float:
-        at: float = self._gone.get(session_id, {"at": 0.0})["at"]
-        return at
 
     def _changed_transcripts(
         self, files: Iterable[str]
@@ -260,25 +281,25 @@ class Store:
         values = self.base.execute(asked, (os.fsencode(path),)).fetchone()
         return _transcript_of_values(values) if values else None
 
-    def _save(self, found: Transcript, before: str, *, is_whole: bool) -> None:
-        """Keep what a transcript tells, unless another process was faster."""
-        path = os.fsencode(found.path)
+    def _save(self, path: str, kept: Kept, before: str, *, is_whole: bool) -> int | None:
+        """Keep what a transcript tells, unless another process was faster; its number."""
+        name = os.fsencode(path)
         with self._changing() as base:
-            there = base.execute("SELECT id, stamp FROM transcript WHERE path = ?", (path,))
+            there = base.execute("SELECT id, stamp FROM transcript WHERE path = ?", (name,))
+            number: int | None
             number, stamp = there.fetchone() or (None, "")
             if stamp != before:
-                return
+                return number
             if is_whole and number:
                 self._drop_billed(number)
-            names = (found.session_id, found.project, found.name)
-            flags = (found.is_subagent, found.is_fork)
-            values = (number, path, found.stamp, *names, *flags, 0, found.document())
-            _insert(base, "REPLACE INTO transcript", [values])
-            found.number = base.execute("SELECT last_insert_rowid()").fetchone()[0]
-            rows = [(found.number, *one, 1) for one in found.billed.values()]
-            if rows:
-                _insert(base, "INSERT INTO billed", rows, _ADD)
-                _insert(base, "INSERT INTO touched", [(row[1],) for row in rows])
+            _insert(base, "REPLACE INTO transcript", [(number, name, *kept.columns)])
+            (number,) = base.execute("SELECT last_insert_rowid()").fetchone()
+            if kept.billed:
+                _insert(
+                    base, "INSERT INTO billed", [(number, *one, 1) for one in kept.billed], _ADD
+                )
+                _insert(base, "INSERT INTO touched", [one[:1] for one in kept.billed])
+        return number
 
     def _drop_billed(self, number: int) -> None:
         """Forget what was billed in a transcript; another one that has the same counts it."""
@@ -326,17 +347,32 @@ def _insert(
     base: sqlite3.Connection, what: str, rows: Sequence[Sequence[Any]], how: str = ""
 ) -> None:
     """Insert rows; what is no Unicode in a text gets a mark in its place."""
-    values = f"{what} VALUES ({', '.join('?' * len(rows[0]))}) {how}"
-    base.executemany(
-        values,
-        [
-            [
-                one.encode("utf-8", "replace").decode() if isinstance(one, str) else one
-                for one in row
-            ]
-            for row in rows
-        ],
-    )
+    asked = f"{what} VALUES ({', '.join('?' * len(rows[0]))}) {how}"
+    try:
+        base.executemany(asked, rows)
+    except UnicodeEncodeError:
+        # Those before the first such text are there already, and are put there again.
+        base.executemany(asked, [tuple(map(_as_unicode, row)) for row in rows])
+
+
+def _as_unicode(value: Any) -> Any:
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+
+
+def _forgotten_at(gone: dict[str, Any], session_id: str) -> float:
+    at: float = gone.get(session_id, {"at": 0.0})["at"]
+    return at
+
+
+def _first_reading(gone: dict[str, Any], path: str) -> Kept | None:
+    """What is kept of a transcript that was not read before; None where it cannot be read."""
+    found = Transcript(path)
+    try:
+        found.stamp = stamp_of_file(path)
+        found.read_on(partial(_forgotten_at, gone), None)
+    except OSError:
+        return None
+    return found.kept()
 
 
 def _transcript_of_values(values: tuple[Any, ...]) -> Transcript:

@@ -25,14 +25,11 @@ LONGEST_PARSED_BYTES = 8 << 20
 PART_BYTES = 1 << 20
 # What is only read, and not held to be written again, may be longer.
 _LONGEST_ROW_BYTES = 32 << 20
-_BLOCK_BYTES = 1 << 20
+_BLOCK_BYTES = 256 << 10
 
 BLANK, TORN, INVALID, TOO_LONG = "blank", "torn", "invalid", "too long"
 BROKEN = (TORN, INVALID, TOO_LONG)
 BOM = b"\xef\xbb\xbf"
-# A line without one of these measures nothing and is no compaction. Quotes inside JSON texts are
-# escaped, so only a real key can match the first.
-MEASURED = (b'"usage"', b"ompact", b'"tool_results_cut"')
 
 # The kinds of rows that a compaction without a model writes again.
 _COPIED_KINDS = ("user", "assistant", "attachment")
@@ -126,52 +123,34 @@ def rows_of_stream(
     length: int | None = None,
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """The same, from where a stream is."""
-    for start, block in _blocks_of_lines(stream, length, progress):
-        for begin, end in _lines_with_marks(block, marks or (b"{",)):
-            if end - begin <= _LONGEST_ROW_BYTES:
-                for value in json.parse_all_on_line(block[begin:end]):
-                    if isinstance(value, dict):
-                        yield start + begin, value
+    for start, line in lines_with_offsets(stream, length, progress):
+        if not marks or any(mark in line for mark in marks):
+            for value in json.parse_all_on_line(line):
+                if isinstance(value, dict):
+                    yield start, value
 
 
-def _lines_with_marks(block: bytes, marks: tuple[bytes, ...]) -> Iterator[tuple[int, int]]:
-    """Where the lines begin and end that hold a mark: each mark is looked for from end to end."""
-    end, places = 0, dict.fromkeys(marks, 0)
-    while True:
-        for mark in [mark for mark, at in places.items() if at < end or not end]:
-            at = block.find(mark, end)
-            if at < 0:
-                del places[mark]
-            else:
-                places[mark] = at
-        if not places:
-            return
-        first = min(places.values())
-        begin = block.rfind(b"\n", end, first) + 1 or end
-        end = block.find(b"\n", first) + 1 or len(block)
-        yield begin, end
-
-
-def _blocks_of_lines(
-    stream: BinaryIO, length: int | None, progress: Progress
+def lines_with_offsets(
+    stream: BinaryIO, length: int | None = None, progress: Progress = None
 ) -> Iterator[tuple[int, bytes]]:
-    """Stretches of whole lines, each with where it begins; of a line that is too long the end."""
-    left = length if length is not None else 1 << 62
-    start, rest = stream.tell(), b""
-    while block := stream.read(min(left, _BLOCK_BYTES)):
-        left -= len(block)
-        if progress:
-            progress(len(block))
-        end = block.rfind(b"\n") + 1
-        if end:
-            yield start, rest + block[:end]
-            start, rest = start + len(rest) + end, block[end:]
-        elif len(rest) > _LONGEST_ROW_BYTES:
-            start += len(block)  # kept as long as it is, so that nobody takes it for a row
+    """The lines from where a stream is, each with where it begins; none that is too long."""
+    offset = stream.tell()
+    end = offset + length if length is not None else 1 << 62
+    told = offset
+    while line := stream.readline(min(end - offset, _LONGEST_ROW_BYTES)):
+        if len(line) < _LONGEST_ROW_BYTES or line.endswith(b"\n"):
+            yield offset, line
+            offset += len(line)
         else:
-            rest += block
-    if rest:
-        yield start, rest
+            while line and not line.endswith(b"\n"):
+                offset += len(line)
+                line = stream.readline(min(end - offset, PART_BYTES))
+            offset += len(line)
+        if progress and (offset - told >= _BLOCK_BYTES or offset == end):
+            progress(offset - told)
+            told = offset
+    if progress and offset > told:
+        progress(offset - told)
 
 
 def lines_of_file(path: str, progress: Progress = None) -> Iterator[Line]:
@@ -225,7 +204,7 @@ def open_transcript_file(path: str) -> BinaryIO:
         OSError: it cannot be opened, or is something else.
     """
     flags = os.O_RDONLY | os.O_NONBLOCK
-    file = open(path, "rb", opener=lambda name, _: os.open(name, flags))  # noqa: SIM115
+    file = open(path, "rb", _BLOCK_BYTES, opener=lambda name, _: os.open(name, flags))  # noqa: SIM115
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
         raise OSError("the transcript is not a regular file")

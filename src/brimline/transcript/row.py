@@ -21,11 +21,6 @@ COPY_FIELD = "toolUseResult"
 PARENT_FIELD = "parentUuid"
 # How a row begins on its line, and what one of a subagent has in it: most are not even parsed.
 BEGINNING = rb'\{"(?:parentUuid|type)":'
-# How the client begins what somebody typed; most rows of users are results of tools.
-PROMPT_MARKS = tuple(
-    b'"role":"user","content":' + how for how in (b'"', b'[{"type":"text"', b'[{"type":"image"')
-)
-TITLE_MARK = b'-title"'
 SIDECHAIN_MARK = b'"isSidechain":true'
 
 _ENVELOPE = (
@@ -317,22 +312,26 @@ def _is_origin_the_user(origin: Any) -> bool:
     return origin.get("kind") == "human" or bool(origin.get("asUser"))
 
 
-def costs_of(row: dict[str, Any]) -> tuple[str, int, int, int, int, int, int] | None:
+def costs_of(
+    row: dict[str, Any], spent: Spent | None = None
+) -> tuple[str, int, int, int, int, int, int] | None:
     """What a reply of any thread was billed for; None for rows that the service did not answer.
 
     What makes it dearer, web searches; tokens of input, cache writes (5 min, 1 h), reads, output.
+    `spent` has the tokens where they are known already.
     """
     if row.get("type") != "assistant" or is_synthetic(row) or row.get("isApiErrorMessage"):
         return None
-    spent, usage = Spent(row), as_object(message_of(row).get("usage"))
+    spent, usage = spent or Spent(row), as_object(message_of(row).get("usage"))
     an_hour = spent.written_for_an_hour_tokens
     written = (spent.cache_written_tokens - an_hour, an_hour)
     tokens = (spent.input_tokens, *written, spent.cache_read_tokens, spent.output_tokens)
     if not any(tokens):
         return None  # a reply that a compaction wrote again was not paid for again
-    dearer = {"fast": usage.get("speed") == "fast", "us": usage.get("inference_geo") == "us"}
+    dearer = ["fast"] if usage.get("speed") == "fast" else []
+    dearer += ["us"] if usage.get("inference_geo") == "us" else []
     searches = as_object(usage.get("server_tool_use")).get("web_search_requests")
-    return " ".join(filter(dearer.get, dearer)), count_or_none(searches) or 0, *tokens
+    return " ".join(dearer), count_or_none(searches) or 0, *tokens
 
 
 def reply_in_progress(row: dict[str, Any]) -> dict[str, Any]:
@@ -510,6 +509,8 @@ def cut_results(row: dict[str, Any]) -> tuple[list[str], str, int]:
 def results_cleared_by_service(row: Any) -> tuple[int, int]:
     """How many results the service left out of the request that a reply answers, and tokens."""
     edits = as_object(message_of(row).get("context_management")).get("applied_edits")
+    if not edits:
+        return 0, 0
     clearings = [
         edit
         for edit in map(as_object, edits if isinstance(edits, list) else ())

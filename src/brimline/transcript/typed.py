@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from brimline.fast import clock
-from brimline.transcript import clienttools, pieces, read, row
+from brimline.transcript import clienttools, measuring, pieces, read, row
 from brimline.transcript.calls import Call
 from brimline.transcript.clearings import Clearing, Clearings
 from brimline.transcript.compactions import Links, Recorded
@@ -327,9 +327,10 @@ def measure(path: str, progress: Progress = None, *, attachments: bool = False) 
         OSError: the file cannot be read.
     """
     found = Session()
-    marks = (*read.MEASURED, b'"attachment"') if attachments else read.MEASURED
-    for _, value in read.rows_with_offsets(path, marks, progress):
-        found.measure_row(value, is_boundary=row.is_compaction_row(value))
+    marks = (*measuring.MARKS, measuring.ATTACHMENT) if attachments else measuring.MARKS
+    with read.open_transcript_file(path) as file:
+        for _, value in measuring.rows_that_measure(file, marks, progress):
+            found.measure_row(value, is_boundary=row.is_compaction_row(value))
     return found
 
 

@@ -244,11 +244,9 @@ def as_text(value: Any) -> str:
 
 def count_or_none(value: Any) -> int | None:
     """A count that can be true; None for every other value."""
-    if value is None:
-        return 0
-    if not isinstance(value, int) or isinstance(value, bool):
-        return None
-    return value if 0 <= value <= _LARGEST_COUNT else None
+    if type(value) is int:  # a truth value is none
+        return value if 0 <= value <= _LARGEST_COUNT else None
+    return 0 if value is None else None
 
 
 def nested_instruction_file(attachment: dict[str, Any]) -> str:
