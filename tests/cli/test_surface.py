@@ -31,7 +31,7 @@ SURFACE = """install uninstall doctor demo status history cost
 session: inspect purge repair restore backups
 store: list get elsewhere search pin unpin learned prune forget
 carry: show add done reopen forget card checkpoint
-memory: search show add edit remove list lint index status sync
+memory: search show add list lint index status sync
 forget budget
 rules: show explain lint
 config: list get set unset explain presets autocompact

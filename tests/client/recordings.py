@@ -38,6 +38,10 @@ ARCHIVE = Path(__file__).parents[1] / "transcript" / "compacted_by_mods.tar.xz"
 _ROOT = Path(tempfile.gettempdir()) / "brimline-recordings"
 _LONG_AGO = 1_700_000_000
 # Attachments in which the user or a hook speaks.
+# For the client alone.
+_BOOKKEEPING = frozenset(
+    ("thinking_stripped", "advisor_stripped", "thinking_drop", "tool_results_cut", "credential_org")
+) | {"prompt_snapshot", "prompt_render_point", "deferred_tools_record"}
 _OURS = ("queued_command", "hook_additional_context", "hook_success", "task_reminder")
 
 
@@ -280,7 +284,7 @@ def slim(transcript: bytes) -> bytes:
         if fields["type"].startswith("api-request"):
             continue
         attachment = fields.get("attachment") or {}
-        if row.is_bookkeeping_attachment(fields):
+        if attachment.get("type") in _BOOKKEEPING:
             fields["attachment"] = {"type": attachment["type"]}
         elif attachment and attachment["type"] not in _OURS:
             for part in ("attachment", "rendered"):

@@ -71,8 +71,6 @@ LINES = {
     "memory search": ["feeds", "--everywhere feeds"],
     "memory show": ["m1"],
     "memory add": ["new --type project --description one words"],
-    "memory edit": ["pool words"],
-    "memory remove": ["pool --yes"],
     "memory index": ["", "--rebuild"],
     "forget": [
         f"--session {ONE} --yes",
@@ -385,7 +383,7 @@ def test_commands_end_with_an_answer_or_a_sentence(world_of_files: World) -> Non
     [
         (r"history\.jsonl", ("high", 22), "history --compactions"),
         (r"history\.jsonl", ("high", 22), f"forget --session {whole_world.SESSION} --yes"),
-        (r"memory/.*\.lock", ("pipe", 0), "memory edit pool words"),
+        (r"memory/.*\.lock", ("pipe", 0), "memory add new --type user --description one words"),
         (r"install/.*\.json", ("pipe", 0), "doctor"),
         (r"gateway/run-.*", ("pipe", 0), "run -- -p hello"),
         (r"mod/.claude-plugin/.*", ("garbage", 0), "install --yes"),

@@ -44,7 +44,7 @@ carry add --session 1f0c2d3e --decision "Feeds stay in one process: staging has 
 budget add --session 1f0c2d3e --in active_task --text "Find the rows that are dropped." --pinned
 memory add pool --type project --description "Where connections come from" "From one pool."
 store pin last --level hard --reason "the build"
-session purge --session 7c1e90aa --yes
+session purge --session 7c1e90aa --threshold 700 --keep-recent 0 --yes
 session restore --session 7c1e90aa --yes
 history
 cost

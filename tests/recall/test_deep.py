@@ -228,13 +228,17 @@ def test_a_session_that_goes_on_is_read_on_and_one_rewritten_is_read_again(
     assert found(brimline, "narwhal")
 
 
-def test_a_topic_that_was_shortened_leaves_nothing_of_its_former_parts(brimline: Run) -> None:
+def test_a_topic_that_was_shortened_leaves_nothing_of_its_former_parts(
+    project_dir: str, brimline: Run
+) -> None:
     """A long one is several entries; what its last part said is gone with it."""
     topic = ("memory", "add", "deploys", "--type", "project", "--description", "How we deploy")
     brimline(*topic, "By tag.\n\n" + "Wait for the green light. " * 80 + "\n\nAsk the flamingo.")
     assert found(brimline, "flamingo")[0]["id"].endswith("#3")
 
-    brimline("memory", "edit", "deploys", "By tag.")
+    path = Path(hot.memory_folder(project_dir), "deploys.md")
+    path.write_text(path.read_text().partition("Wait")[0])
+    brimline("memory", "index")
 
     assert "flamingo" not in json.dumps(found(brimline, "flamingo"))
     assert [hit["id"].rpartition("/")[2] for hit in found(brimline, "tag")] == ["deploys.md"]
@@ -259,10 +263,13 @@ def test_notes_checkpoints_and_topics_are_found_and_go_with_their_files(
     assert found(brimline, "ostrich")[0]["source"] == "note"
     assert found(brimline, "flamingo")[0]["source"] == "topic"
     assert found(brimline, "toucan")[0]["source"] == "checkpoint"
-    brimline("memory", "edit", "deploys", "By tag, from the pelican branch.")
+    path = Path(hot.memory_folder(project_dir), "deploys.md")
+    path.write_text(path.read_text().partition("By tag")[0] + "From the pelican branch.")
+    brimline("memory", "index")
     assert found(brimline, "pelican")[0]["source"] == "topic"
     assert "flamingo" not in json.dumps(found(brimline, "flamingo"))
-    brimline("memory", "remove", "deploys", "--yes")
+    path.unlink()
+    brimline("memory", "index")
     assert "topic" not in {hit["source"] for hit in found(brimline, "pelican")}
     assert os.path.exists(session.path)
 
@@ -562,10 +569,8 @@ def test_what_was_said_between_calls_is_joined_up_to_a_parts_size(
     assert {before for _, before in rows} == {QUESTION}
 
 
-def test_a_topic_is_taken_in_when_it_changes_and_out_when_it_is_gone(
-    home_dir: str, project_dir: str
-) -> None:
-    """By itself: nothing else is read; the project is that of the sessions beside it."""
+def test_a_topic_is_taken_in_by_itself(home_dir: str, project_dir: str) -> None:
+    """Nothing else is read; the project is that of the sessions beside it."""
     talked(project_dir)
     here = Path(hot.memory_folder(project_dir))
     other = Path(paths.client_config_dir(), "projects", "-home-dev-other", "memory")
@@ -597,16 +602,6 @@ def test_a_topic_is_taken_in_when_it_changes_and_out_when_it_is_gone(
             "topic",
         ),
     ]
-    (here / "deploys.md").unlink()
-    deep.reindex_topic(home_dir, project_dir, str(here / "deploys.md"))
-    assert [row[0] for row in rows()] == [str(other / "deploys.md")]
-    assert "deploys.md" not in str(
-        hits.open_or_make_memory(home_dir).run_on_database(
-            lambda base: base.execute(
-                "SELECT name FROM facts WHERE name = ?", (f"file:{here / 'deploys.md'}",)
-            ).fetchall()
-        )
-    )
 
 
 def test_what_changed_last_is_read_first(home_dir: str, project_dir: str) -> None:

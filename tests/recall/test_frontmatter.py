@@ -63,22 +63,3 @@ def test_a_line_that_is_none_is_named() -> None:
 def test_what_is_written_is_read_back(value: str) -> None:
     """Quoted where YAML would take it for something else."""
     assert frontmatter.read_fields([frontmatter.line("name", value)]) == {"name": value}
-
-
-@pytest.mark.parametrize(
-    ("lines", "key", "changed"),
-    [
-        (["name: a", "# mine", "type: user"], "type", ["name: a", "# mine", "type: new"]),
-        (["description: >", "  One", "x: 1"], "description", ["description: new", "x: 1"]),
-        (["metadata:", "  a: b", "  type: user"], "type", ["metadata:", "  a: b", "  type: new"]),
-        (["metadata: {type: user}"], "type", ["metadata: {type: new}"]),
-        (["metadata:", "  a: b"], "type", ["metadata:", "  a: b", "type: new"]),
-        (["name: a"], "type", ["name: a", "type: new"]),
-        (["type: 'new'"], "type", ["type: 'new'"]),
-    ],
-)
-def test_a_change_touches_the_lines_of_one_key(
-    lines: list[str], key: str, changed: list[str]
-) -> None:
-    """Everything else keeps its bytes, comments too."""
-    assert frontmatter.with_field(lines, key, "new") == changed

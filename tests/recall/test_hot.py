@@ -41,14 +41,12 @@ def contents(place: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in place.iterdir() if path.is_file()}
 
 
-@pytest.mark.parametrize("file", ["MEMORY.md", "archive.md", "old.md"])
+@pytest.mark.parametrize("file", ["MEMORY.md", "old.md"])
 def test_what_is_too_large_to_be_read_is_not_written(place: Path, file: str) -> None:
-    """Not its first part either; a topic that could not be edited again is refused."""
+    """Not its first part either."""
     put(place, "old.md", TOPIC.format("old"))
     put(place, file, TOPIC.format("old") + "- a line\n" * (OVER // 9))
     before = contents(place)
-    with pytest.raises(StateError, match="is larger than"):
-        hot.edit_topic(str(place), "old", text="changed")
     with pytest.raises(StateError, match="is larger than"):
         add(place, "new", "x" * (OVER if file == "old.md" else 1))
 
@@ -57,39 +55,50 @@ def test_what_is_too_large_to_be_read_is_not_written(place: Path, file: str) -> 
 
 
 @pytest.mark.parametrize(
-    "lines",
+    ("lines", "has_room"),
     [
-        [f"- prefers thing {n}" for n in range(300)],
-        [f"- prefers {n} {'é' * 300}" for n in range(150)],
-        [
-            "# Ours",
-            "",
-            *[f"- [T{n}](https://x.y/{n})\n  - first of {n}\n  same" for n in range(90)],
-        ],
-        [f"Plain words {n}" for n in range(300)],
-        [f"# Heading {n}" for n in range(300)],
-        ["x" * 30_000],
+        (["- a line"] * 199, True),
+        (["- a line"] * 200, False),
+        (["x" * 24_000], True),
+        (["x" * 25_000], False),
     ],
 )
-def test_an_index_of_any_lines_is_kept_within_the_limits(place: Path, lines: list[str]) -> None:
-    """With the new topic and the archive in it; all that moved is in the archive, in its order."""
+def test_an_index_that_the_client_would_not_load_whole_takes_no_more(
+    place: Path, lines: list[str], has_room: bool
+) -> None:
+    """And there is no topic then that it does not name."""
     put(place, "MEMORY.md", "\n".join(lines) + "\n")
-    add(place, "new")
-    index = (place / "MEMORY.md").read_text(encoding="utf-8")
-    archive = (place / "archive.md").read_text(encoding="utf-8")
+    before = contents(place)
 
-    assert index.count("\n") <= 200
-    assert len(index.encode()) <= 25_000
-    assert "(new.md)" in index
-    assert "(archive.md)" in index
-    moved = [block for block in lines if f"\n{block}\n" not in f"\n{index}"]
-    assert moved == [block for block in lines if block][-len(moved) :]
-    assert "\n".join(moved) in archive
-    # A topic that is changed comes back from the archive.
-    put(place, "MEMORY.md", "")
-    put(place, "archive.md", TOPIC.format("archive") + "- [new](new.md) — x\n")
-    hot.edit_topic(str(place), "new", description="y")
-    assert hot.lint(str(place)) == []
+    if has_room:
+        assert add(place, "new").file_name == "new.md"
+        return
+    with pytest.raises(StateError, match=r"MEMORY\.md is full: take out lines"):
+        add(place, "new")
+    assert contents(place) == before
+
+
+@pytest.mark.parametrize(
+    ("before", "place_of_new"),
+    [
+        (["# Topics", "", "- [new](new.md) — old", "1. other"], 2),
+        (["# Topics", "", "1. other"], 2),
+        (["# Topics"], 1),
+        ([], 0),
+    ],
+)
+def test_a_topic_has_one_line_in_its_place_or_before_all_other_entries(
+    place: Path, before: list[str], place_of_new: int
+) -> None:
+    """Headings stay above it."""
+    put(place, "MEMORY.md", "".join(f"{line}\n" for line in before))
+    add(place, "new")
+    after = (place / "MEMORY.md").read_text(encoding="utf-8").splitlines()
+
+    assert after[place_of_new] == "- [new](new.md) — About new"
+    assert [line for line in before if "new.md" not in line] == [
+        line for line in after if "new.md" not in line
+    ]
 
 
 def test_nothing_is_read_or_written_through_a_link(
@@ -100,8 +109,6 @@ def test_nothing_is_read_or_written_through_a_link(
     outside.mkdir()
     secret = put(outside, "secret.md", TOPIC.format("secret"))
     (place / "topic.md").symlink_to(secret)
-    with pytest.raises(StateError, match="is a link"):
-        hot.edit_topic(str(place), "topic.md", text="changed")
     assert "is a link" in hot.lint(str(place))[0].text
     found = {one.path for one in deep.find_sources(paths.data_dir(), project_dir)}
     assert str(place / "topic.md") not in found
@@ -125,23 +132,19 @@ def test_nothing_is_read_or_written_through_a_link(
 
 
 def test_one_bad_file_stops_nothing_else(place: Path) -> None:
-    """It is reported with its line; other topics are listed, changed, removed."""
+    """It is reported with its line; others are listed."""
     put(place, "deep.md", f"---\nname: {'[' * 600}\n---\nx\n")
     put(place, "when.md", "---\nname: x\nand so on\n---\nx\n")
     (place / "dir.md").mkdir()
     os.mkfifo(place / "pipe.md")
     add(place, "good")
-    hot.edit_topic(str(place), "good", text="Better.")
     told = {Path(one.path).name: (one.line, one.text) for one in reversed(hot.lint(str(place)))}
 
     assert told["dir.md"] == (1, "it is not a file")
     assert told["pipe.md"] == (1, "it is not a file")
     assert told["deep.md"] == (1, "its front matter has no name")
     assert told["when.md"] == (3, "a line of its front matter is not `key: text`")
-    with pytest.raises(StateError, match="is a folder"):
-        hot.remove_topic(str(place), "dir.md")
-    hot.remove_topic(str(place), "good")
-    assert len(hot.read_topics(str(place))) == 4
+    assert len(hot.read_topics(str(place))) == 5
 
 
 def test_any_name_has_a_file_and_a_line_of_its_own(place: Path) -> None:
@@ -152,20 +155,6 @@ def test_any_name_has_a_file_and_a_line_of_its_own(place: Path) -> None:
     assert len({one.file_name for one in made}) == len(names)
     assert not {"MEMORY.md", "archive.md", "memory.md"} & {one.file_name for one in made}
     assert hot.lint(str(place)) == []
-    for one in made:
-        hot.edit_topic(str(place), one.name, text=f"Changed {one.name}")
-        hot.remove_topic(str(place), one.name)
-    assert contents(place) == {"MEMORY.md": b""}
-
-
-def test_of_two_topics_of_one_name_the_file_is_asked_for(place: Path) -> None:
-    """Neither is changed by chance."""
-    for file in ("a.md", "b.md"):
-        put(place, file, TOPIC.format("same"))
-    with pytest.raises(StateError, match=r"2 topics are called 'same': give one of a\.md, b\.md"):
-        hot.remove_topic(str(place), "same")
-    hot.remove_topic(str(place), "b.md")
-    assert [one.file_name for one in hot.read_topics(str(place))] == ["a.md"]
 
 
 @pytest.mark.parametrize(
@@ -203,40 +192,14 @@ def test_an_index_that_just_fits_is_shown_whole(place: Path) -> None:
         assert hot.index_text_cut_to_fit(str(place), 25_000) == text
 
 
-@pytest.mark.parametrize("index", ["MEMORY.md", "archive.md"])
-def test_nothing_is_removed_where_an_index_cannot_be_changed(place: Path, index: str) -> None:
-    """Else a topic would be gone that one of them still names."""
-    put(place, "old.md", TOPIC.format("old"))
-    for file in ("MEMORY.md", "archive.md"):
-        put(place, file, "- [old](old.md) — x\n")
-    (place / index).unlink()
-    (place / index).mkdir()
-    before = contents(place)
-
-    with pytest.raises(StateError, match=f"{index} is not a file"):
-        hot.remove_topic(str(place), "old")
-
-    assert contents(place) == before
-
-
-def test_an_edit_keeps_mode_and_line_ends_and_refuses_to_empty(place: Path) -> None:
-    """Of the topic and of the index."""
-    path = put(place, "old.md", TOPIC.format("old").replace("\n", "\r\n"))
+def test_the_index_keeps_its_mode_and_its_line_ends(place: Path) -> None:
+    """Whoever wrote it."""
     index = put(place, "MEMORY.md", "# Ours\r\n\r\n- [old](old.md) — x\r\n")
-    for one in (path, index):
-        one.chmod(0o644)
-    before = contents(place)
-    for kind, about, text in ((None, None, "\n"), (None, "", "x"), ("", "x", "x")):
-        with pytest.raises(StateError):
-            hot.edit_topic(str(place), "old", kind=kind, description=about, text=text)
-    assert contents(place) == before
-
-    hot.edit_topic(str(place), "old", text="One.\nTwo.", description="y")
+    index.chmod(0o644)
     add(place, "new")
-    for one in (path, index):
-        raw = one.read_bytes()
-        assert raw.count(b"\n") == raw.count(b"\r\n") > 3
-        assert one.stat().st_mode & 0o777 == 0o644
+    raw = index.read_bytes()
+    assert raw.count(b"\n") == raw.count(b"\r\n") > 3
+    assert index.stat().st_mode & 0o777 == 0o644
 
 
 @pytest.mark.parametrize(
@@ -279,8 +242,8 @@ def test_what_is_wrong_with_the_head_of_a_topic_is_told_with_its_line(
         (" ", "user", "d", "t", "a topic needs a name, a description and a text"),
         ("a", "user", "", "t", "a topic needs a name, a description and a text"),
         ("a", "user", "d", " \n", "a topic needs a name, a description and a text"),
-        ("OLD", "user", "d", "t", "is there already: `brimline memory edit` changes it"),
-        ("new", "user", "d", "x" * 20, "says the same already: `brimline memory edit` it"),
+        ("OLD", "user", "d", "t", "is there already: change that file"),
+        ("new", "user", "d", "x" * 20, "says the same already"),
     ],
 )
 def test_a_topic_that_cannot_be_one_is_refused_and_nothing_is_written(
@@ -302,32 +265,8 @@ def test_two_topics_may_say_the_same_short_word(place: Path) -> None:
     hot.add_topic(str(place), "two", "user", "About two", "x" * 19, source="a session")
 
     assert [topic.text for topic in hot.read_topics(str(place))] == ["x" * 19] * 2
-    assert hot.find_topic(str(place), "two").front[-1] == "source: a session"
+    assert "\nsource: a session\n---\n" in (place / "two.md").read_text()
     assert hot.lint(str(place))[-1].text == "it has the same text as one.md"
-
-
-def test_an_edit_changes_what_is_given_and_leaves_the_rest(place: Path) -> None:
-    """A type that was nested stays so; what was changed meanwhile is not overwritten."""
-    path = put(
-        place,
-        "a.md",
-        "---\nname: a\ndescription: d\nmetadata:\n  type: user\n  x: 1\n---\n\nText.\n",
-    )
-    put(place, "MEMORY.md", "- [a](a.md) — d\n")
-
-    first = hot.edit_topic(str(place), "a", kind="project")
-    seen = path.read_bytes()
-    second = hot.edit_topic(str(place), "a", description="e", text="Other.", seen=seen)
-
-    assert (first.type, first.description, first.text) == ("project", "d", "Text.")
-    assert (second.type, second.description, second.text) == ("project", "e", "Other.")
-    front = hot.find_topic(str(place), "a").front
-    assert front == ("name: a", "description: e", "metadata:", "  type: project", "  x: 1")
-    assert (place / "MEMORY.md").read_text().startswith("- [a](a.md) — e")
-    with pytest.raises(StateError, match="was changed meanwhile: nothing was written"):
-        hot.edit_topic(str(place), "a", text="Third.", seen=seen)
-    with pytest.raises(StateError, match="there is no type 'odd'"):
-        hot.edit_topic(str(place), "a", kind="odd")
 
 
 @pytest.mark.parametrize(
@@ -396,18 +335,3 @@ def test_a_topic_has_a_file_named_after_it(place: Path, name: str, file: str) ->
         put(place, taken, TOPIC.format(f"x {taken}"))
 
     assert add(place, name).file_name == file
-
-
-def test_a_topic_is_found_by_its_file_first_then_by_its_name(place: Path) -> None:
-    """One that is not there is told with where it was looked for."""
-    put(place, "a.md", TOPIC.format("b"))
-    put(place, "b.md", TOPIC.format("c"))
-
-    found = [hot.find_topic(str(place), name).file_name for name in ("a", "a.md", "c", "b.md")]
-
-    assert found == ["a.md", "a.md", "b.md", "b.md"]
-    with pytest.raises(StateError, match="2 topics are called 'b': give one of a"):
-        hot.find_topic(str(place), "b")
-    told = f"there is no topic 'd' in {re.escape(str(place))}: `brimline memory list` has them"
-    with pytest.raises(StateError, match=told):
-        hot.find_topic(str(place), "d")

@@ -29,7 +29,7 @@ def recorded(world: Path, home_dir: str) -> Recorded:
 
 
 def test_an_inspection_has_every_figure_under_its_key(recorded: Recorded) -> None:
-    """What is not known is null; shares are of the file and add up to it."""
+    """What is not known is null."""
     found = session_documents.inspection_document(recorded.path, recorded.home_dir)
 
     size = os.path.getsize(recorded.path)
@@ -42,12 +42,6 @@ def test_an_inspection_has_every_figure_under_its_key(recorded: Recorded) -> Non
     assert (found["peak_tokens"], found["models"]) == (60_000, {recorded.model: 14})
     assert found["records"] == {"assistant": 14, "user": 3}
     assert [found["faults"], found["notes"], found["lost_thinking"]] == [[], [], []]
-    disk = {one["kind"]: one for one in found["disk_bytes"]}
-    assert sum(one["bytes"] for one in disk.values()) == size
-    assert all(one["share"] == round(one["bytes"] / size, 4) for one in disk.values())
-    assert disk["tool_result"]["name"] == "tool results"
-    assert disk["tool_result"]["reaches_the_model"] is True
-    assert disk["envelope"]["reaches_the_model"] is False
     largest, least = found["largest_results"]
     about = {"tool": "Bash", "source": "make", "in_context": True, "moved_out": False} | {
         "cut_by_client": False
@@ -73,7 +67,7 @@ def test_an_empty_session_has_no_largest_request(world: Path, home_dir: str) -> 
     found = session_documents.inspection_document(str(path), home_dir)
 
     assert (found["session_id"], found["peak_tokens"], found["first_at"]) == ("none", None, None)
-    assert (found["disk_bytes"], found["requests"], found["lines"]) == ([], 0, 0)
+    assert (found["requests"], found["lines"]) == (0, 0)
 
 
 def test_a_purge_tells_what_goes_and_what_stays(recorded: Recorded) -> None:
@@ -123,12 +117,3 @@ def test_a_repair_tells_what_it_found_and_did(world: Path, home_dir: str) -> Non
     assert did["after"] == {"faults": [], "notes": []}
     assert did["mended"] == [fault]
     assert did["transcript"] == str(path)
-
-
-def test_shares_have_four_digits(recorded: Recorded) -> None:
-    """And add up to the whole, but for what is rounded."""
-    entries = session_documents.inspection_document(recorded.path, recorded.home_dir)["disk_bytes"]
-    size = os.path.getsize(recorded.path)
-
-    assert [one["share"] for one in entries] == [round(one["bytes"] / size, 4) for one in entries]
-    assert any(one["share"] != round(one["bytes"] / size, 5) for one in entries)

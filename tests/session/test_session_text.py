@@ -52,10 +52,6 @@ DOCUMENT: dict[str, Any] = {
     "cleared": [],
     "records": {f"kind{n}": n for n in range(12)},
     "context": CONTEXT,
-    "disk_bytes": [
-        {"kind": "text", "name": "texts", "bytes": 9_000, "share": 0.75, "reaches_the_model": True},
-        {"kind": "x", "name": "copies", "bytes": 3_000, "share": 0.25, "reaches_the_model": False},
-    ],
     "largest_results": [],
     "faults": [],
     "notes": [],
@@ -68,7 +64,7 @@ def shown(**changes: Any) -> str:
 
 
 def test_a_session_is_told_in_full() -> None:
-    """Counts in singular and plural, the occupancy's largest and last, the disk by kind."""
+    """Counts in singular and plural, the occupancy's largest and last."""
     text = shown()
 
     for part in (
@@ -81,18 +77,12 @@ def test_a_session_is_told_in_full() -> None:
         "at most 9,000, last 5,000 tokens",
         "sends ~5,070 tokens\n",
         "In the context: 5,000 tokens at the last request, ~70 since",
-        "On the disk: 12.0 kB, of which 9.0 kB are texts that may reach the model",
-        "25%  copies (never sent)",
-        "75%  texts\n",
         "kind10 10, kind11 11\n",
     ):
         assert part in text
     assert text.endswith("\n\nStructure: sound")
     assert "kind11 11, …" in shown(records={f"kind{n}": n for n in range(13)})
     assert "at most" not in shown(occupancy_tokens=[])
-    unread = {"kind": "unreadable", "name": "unreadable", "bytes": 9, "share": 0.01}
-    disk = [unread | {"reaches_the_model": False}] * 13
-    assert shown(disk_bytes=disk).count("  1%  unreadable\n") == 12
     lost = shown(lost_thinking=[{"after_request": 1_200, "what": "all of it"}])
     assert "after request 1,200: all of it" in lost
     cleared = shown(cleared=[{"after_request": 36, "what": "22 results, by the client"}])
@@ -119,7 +109,6 @@ def test_before_a_request_has_measured_it_a_context_is_estimated() -> None:
     text = shown(context=CONTEXT | {"occupancy_tokens": None})
 
     assert "In the context: ~70 since the session began or compacted; no request" in text
-    assert "On the disk" in text
 
 
 def test_a_resume_says_what_it_undoes_and_what_a_repair_changes() -> None:
@@ -278,8 +267,3 @@ def test_figures_stand_to_the_right_and_words_to_the_left() -> None:
         "  2.0 kB  request 1,234  in the context  Bash  make",
         "    20 B  request 5      moved out       Grep  make",
     ]
-    sent = {"kind": "a", "name": "texts", "bytes": 9_000, "share": 0.9, "reaches_the_model": True}
-    never = sent | {"name": "others", "bytes": 50, "share": 0.005, "reaches_the_model": False}
-    text = shown(disk_bytes=[sent, never]).split("\n")
-    assert "  9.0 kB  90%  texts" in text
-    assert "    50 B   0%  others (never sent)" in text

@@ -48,7 +48,6 @@ ANY_OBJECT = (
         "clients_first_session_id",
     ),
     *(
-        "is_bookkeeping_attachment",
         "is_idle_compaction_notice",
         "is_marked_as_holding_persons_words",
     ),
@@ -133,8 +132,7 @@ def test_what_was_queued_is_the_users_where_typed(fields: dict[str, Any], expect
 def test_a_row_tells_which_thoughts_are_not_sent_any_more(
     attachment: dict[str, Any], lost: str
 ) -> None:
-    """And who left them out; the client keeps such rows for itself."""
+    """And who left them out."""
     row = {"type": "attachment", "attachment": attachment}
 
     assert shapes.describe_dropped_thinking(row) == lost
-    assert shapes.is_bookkeeping_attachment(row) is bool(lost)

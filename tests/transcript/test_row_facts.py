@@ -469,16 +469,6 @@ def test_thinking_that_is_lost_is_told_with_who_left_it_out(attachment: Row, tol
         ),
         (row.is_idle_compaction_notice, {"type": "user", "content": "Compacted while idle"}, False),
         (row.is_idle_compaction_notice, {"type": "system", "content": "x"}, False),
-        (
-            row.is_bookkeeping_attachment,
-            {"type": "attachment", "attachment": {"type": "prompt_snapshot"}},
-            True,
-        ),
-        (
-            row.is_bookkeeping_attachment,
-            {"type": "attachment", "attachment": {"type": "file"}},
-            False,
-        ),
         (row.content_texts, [{"type": "text", "text": "a"}, {"type": "image"}, 5], ["a"]),
         (row.content_texts, "a", ["a"]),
         (row.content_texts, None, []),

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from brimline.session.copies import Copy
     from brimline.state.forgotten import Asked
 
-_name = click.argument("name", metavar="NAME")
-
 
 @output.command("search")
 @click.argument("words", metavar="TEXT...", nargs=-1, required=True)
@@ -74,7 +72,7 @@ def show_command(key: str, as_json: bool) -> None:
 
 
 @output.command("add")
-@_name
+@click.argument("name", metavar="NAME")
 @click.argument("text", metavar="TEXT")
 @click.option("--type", "kind", required=True, help="user, feedback, project or reference.")
 @click.option("--description", required=True, help="One line: what the index says about it.")
@@ -90,60 +88,6 @@ def add_command(name: str, text: str, kind: str, description: str, as_json: bool
     topic = hot.add_topic(_memory_folder(), name, kind, description, _text_or_stdin(text))
     _update_topic_in_search(topic)
     output.answer(overview.topic_head_document(topic), topic.path, as_json=as_json)
-
-
-@output.command("edit")
-@_name
-@click.argument("text", metavar="[TEXT]", required=False)
-@click.option("--type", "kind", help="user, feedback, project or reference.")
-@click.option("--description", help="One line: what the index says about it.")
-def edit_command(
-    name: str, text: str | None, kind: str | None, description: str | None, as_json: bool
-) -> None:
-    """Change a topic, and its line in the index. Without options, in your editor.
-
-    What was changed by others while you wrote is not overwritten.
-
-    \b
-    Example:
-      brimline memory edit deploys "By tag, from release branches."
-      brimline memory edit deploys
-    """
-    from brimline.recall import hot, textfile
-
-    place = _memory_folder()
-    topic = hot.find_topic(place, name)
-    seen = textfile.read_whole_file(topic.path)
-    if text is None and kind is None and description is None:
-        if not sys.stdin.isatty():
-            raise StateError("there is nothing to change: give a TEXT, --type or --description")
-        text = click.edit(topic.text)
-        if text is None:
-            raise click.Abort
-    given = None if text is None else _text_or_stdin(text)
-    done = hot.edit_topic(place, name, kind=kind, description=description, text=given, seen=seen)
-    _update_topic_in_search(done)
-    output.answer(overview.topic_head_document(done), done.path, as_json=as_json)
-
-
-@output.command("remove")
-@_name
-@output.yes_option
-def remove_command(name: str, yes: bool, as_json: bool) -> None:
-    """Delete a topic, and its line in the index.
-
-    \b
-    Example:
-      brimline memory remove deploys --yes
-    """
-    from brimline.recall import hot
-
-    place = _memory_folder()
-    topic = hot.find_topic(place, name)
-    output.require_consent(f"Delete {topic.path}?", yes=yes)
-    hot.remove_topic(place, name)
-    _update_topic_in_search(topic)
-    output.answer(overview.topic_head_document(topic), f"{topic.path} is deleted.", as_json=as_json)
 
 
 @output.command("list")

@@ -65,8 +65,8 @@ def _make_reading_progress(path: str) -> output.Progress:
 def inspect_command(file: str | None, session_id: str | None, as_json: bool) -> None:
     """Look into a session.
 
-    Bytes on the disk and tokens in the context are counted apart: most of a session's bytes never
-    reach the model, and nothing before its last compaction does. Figures with ~ are estimated.
+    Most of a session's bytes never reach the model, and nothing before its last compaction does.
+    Figures with ~ are estimated.
 
     \b
     Example:

@@ -153,7 +153,7 @@ def carry() -> None:
 
 @_group_decorator(
     "brimline.cli.memory_commands",
-    "search show add edit remove list lint index status",
+    "search show add list lint index status",
     sync=Entry("brimline.cli.memory_commands:sync_command", extra="team"),
 )
 def memory() -> None:

@@ -129,7 +129,7 @@ def _index_and_count_entries(
 
 
 def reindex_topic(home_dir: str, project_dir: str, path: str, exclude: Sequence[str] = ()) -> None:
-    """Take in a topic that was changed just now, or out where it is gone.
+    """Take in a topic that was made just now.
 
     Raises:
         StoreError: the search cannot be used.
@@ -137,8 +137,6 @@ def reindex_topic(home_dir: str, project_dir: str, path: str, exclude: Sequence[
     intake = _Intake(home_dir, exclude)
     for source in _yield_source_if_there(path, partial(_read_topic, project_dir)):
         intake.index_source(source, "", float("inf"))
-    if not os.path.lexists(path):
-        intake.drop_gone_and_excluded([path])
 
 
 def find_sources(home_dir: str, project_dir: str) -> Iterator[Source]:

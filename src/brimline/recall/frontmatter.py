@@ -1,39 +1,23 @@
 """The head of a topic file: YAML as the client and people write it, read without a library.
 
 That is a line for each key, longer texts on indented lines below it, and `metadata` with keys of
-its own. A change replaces the lines of one key; every other line stays as it was written.
+its own.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _KEY = re.compile(r"([\w-]+):(?:[ \t]+(.*))?$")
-_NESTED_TYPE = re.compile(r"(?P<key>(?<![\w-])type:[ \t]*)(?P<value>[^\s,{}]+)")
+_NESTED_TYPE = re.compile(r"(?<![\w-])type:[ \t]*([^\s,{}]+)")
 # What stands for itself: begins with a letter, and has no sign that means something to YAML.
 _PLAIN = re.compile(r"[^\W\d_](?:[^\n:#]|:(?! |$)|(?<! )#)*")
 _WORDS_OF_YAML = ("y", "yes", "n", "no", "on", "off", "true", "false", "null")
-
-
-class _Field(NamedTuple):
-    start: int
-    parts: list[str]
-    """What stands behind the key, and the lines below it."""
-
-    @property
-    def text(self) -> str:
-        """The value as one line; empty where it is a list or a map."""
-        first, *more = self.parts
-        if first[:1] in ("[", "{") or (not first and more and _KEY.match(more[0].strip())):
-            return ""
-        if first[:1] in (">", "|"):
-            first = ""
-        return _unquoted(" ".join(filter(None, [first, *map(str.strip, more)])))
 
 
 class BadLineError(ValueError):
@@ -51,30 +35,11 @@ def read_fields(lines: Sequence[str]) -> dict[str, str]:
         BadLineError: a line is none of a front matter.
     """
     fields = _fields(lines)
-    found = {key: field.text for key, field in fields.items()}
+    found = {key: _text_of_parts(*parts) for key, parts in fields.items()}
     if "type" not in fields and "metadata" in fields:
-        nested = _NESTED_TYPE.search("\n".join(fields["metadata"].parts))
-        found["type"] = _unquoted(nested["value"]) if nested else ""
+        nested = _NESTED_TYPE.search("\n".join(fields["metadata"]))
+        found["type"] = _unquoted(nested[1]) if nested else ""
     return found
-
-
-def with_field(lines: Sequence[str], key: str, value: str) -> list[str]:
-    """The lines with another value of a key; a type stays in `metadata` where it stands there."""
-    fields = _fields(lines)
-    changed = list(lines)
-    if read_fields(lines).get(key) == value:
-        return changed
-    if key == "type" and key not in fields and "metadata" in fields:
-        start, parts = fields["metadata"]
-        for at in range(start, start + len(parts)):
-            if _NESTED_TYPE.search(lines[at]):
-                changed[at] = _NESTED_TYPE.sub(lambda match: match["key"] + value, lines[at])
-                return changed
-    if key in fields:
-        start, parts = fields[key]
-        del changed[start : start + len(parts)]
-        return [*changed[:start], line(key, value), *changed[start:]]
-    return [*changed, line(key, value)]
 
 
 def line(key: str, value: str) -> str:
@@ -83,18 +48,27 @@ def line(key: str, value: str) -> str:
     return f"{key}: {value if is_plain else json.dumps(value, ensure_ascii=False)}"
 
 
-def _fields(lines: Sequence[str]) -> dict[str, _Field]:
-    found: dict[str, _Field] = {}
-    last: _Field | None = None
+def _fields(lines: Sequence[str]) -> dict[str, list[str]]:
+    """What stands behind each key, and the lines below it."""
+    found: dict[str, list[str]] = {}
+    last: list[str] | None = None
     for number, text in enumerate(lines):
         match = _KEY.match(text)
         if match:
-            last = found[match[1]] = _Field(number, [(match[2] or "").strip()])
+            last = found[match[1]] = [(match[2] or "").strip()]
         elif last and (not text.strip() or text[0] in " \t-#"):
-            last.parts.append(text)
+            last.append(text)
         elif text.strip() and text[0] not in "-#":
             raise BadLineError(number)
     return found
+
+
+def _text_of_parts(first: str, *more: str) -> str:
+    """The value as one line; empty where it is a list or a map."""
+    if first[:1] in ("[", "{") or (not first and more and _KEY.match(more[0].strip())):
+        return ""
+    first = "" if first[:1] in (">", "|") else first
+    return _unquoted(" ".join(filter(None, [first, *map(str.strip, more)])))
 
 
 def _unquoted(text: str) -> str:

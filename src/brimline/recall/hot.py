@@ -1,8 +1,8 @@
 """The client's own memory as files: an index that every session begins with, and its topics.
 
 A topic is a Markdown file with YAML front matter; the index has a line for each, the newest first.
-People and the client edit the same files, so every change is made from what the file holds at that
-moment: where it was changed meanwhile, the change is made again from there, or refused.
+People and the client edit the same files, so a line is put into what the index holds at that
+moment. What is changed or deleted by hand is checked by `lint`.
 """
 
 from __future__ import annotations
@@ -15,13 +15,21 @@ from brimline.errors import StateError
 from brimline.fast import io
 from brimline.foreign import flatten
 from brimline.masking import mask
-from brimline.recall import frontmatter, hotindex, textfile
+from brimline.recall import frontmatter, textfile
 from brimline.settings import clientsettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-INDEX, ARCHIVE = hotindex.INDEX, hotindex.ARCHIVE
+INDEX = "MEMORY.md"
+# What version 0.2.0 moved out of an index that was full.
+ARCHIVE = "archive.md"
+# The client loads no more than this of the index.
+_MOST_LINES, _MOST_BYTES = 200, 25_000
+_LINE_CHARACTERS = 200
+_NAME_CHARACTERS = 60
+_LINK = re.compile(r"^\s*[-*] \[((?:\\.|[^\\])*?)\]\(([^)\s]+)\)")
+_ENTRY = re.compile(r"[-*+] |\d+[.)] ")
 TYPES = ("user", "feedback", "project", "reference")
 # Two topics may say "yes"; a longer text is not needed twice.
 _LEAST_SAME = 20
@@ -39,8 +47,6 @@ class Topic(NamedTuple):
     description: str = ""
     type: str = ""
     text: str = ""
-    front: tuple[str, ...] = ()
-    """The lines of its head."""
     problem: str = ""
     line: int = 1
 
@@ -92,16 +98,15 @@ def add_topic(
         raise StateError("a topic needs a name, a description and a text")
     parts = {"name": name, "description": description, "type": kind}
     parts |= {"source": source} if source else {}
-    front = tuple(frontmatter.line(key, value) for key, value in parts.items())
+    front = [frontmatter.line(key, value) for key, value in parts.items()]
     document = _topic_file_text(front, text)
     path = _free_topic_path(place, name)
     textfile.refuse_too_large(path, document.encode())
-    _refuse_unreadable_indexes(place)
     _refuse_known_name_or_text(place, name, text.strip())
     io.make_folder_and_parents(place)
     if not io.create_exclusively(path, document.encode()):
-        raise StateError(f"{path} is there already: `brimline memory edit` changes it")
-    topic = Topic(path, name, description, kind, text, front)
+        raise StateError(f"{path} is there already: change that file")
+    topic = Topic(path, name, description, kind, text)
     try:
         _put_topic_in_index(place, topic)
     except StateError:
@@ -113,92 +118,9 @@ def add_topic(
 def _refuse_known_name_or_text(place: str, name: str, text: str) -> None:
     for topic in read_topics(place):
         if topic.name.casefold() == name.casefold():
-            raise StateError(f"{topic.path} is there already: `brimline memory edit` changes it")
+            raise StateError(f"{topic.path} is there already: change that file")
         if topic.text.strip() == text and len(text) >= _LEAST_SAME:
-            raise StateError(f"{topic.path} says the same already: `brimline memory edit` it")
-
-
-def edit_topic(
-    place: str,
-    name: str,
-    *,
-    kind: str | None = None,
-    description: str | None = None,
-    text: str | None = None,
-    seen: bytes | None = None,
-) -> Topic:
-    """Change parts of a topic, and its line in the index.
-
-    Args:
-        place: the folder.
-        name: the topic's, or that of its file.
-        kind: its new type.
-        description: what the index says about it.
-        text: what it says.
-        seen: what the file held when the change was made up.
-
-    Raises:
-        StateError: there is no such topic, it cannot be read, or it is not what was seen.
-    """
-    topic = find_topic(place, name)
-    if topic.problem:
-        raise StateError(f"{topic.path}:{topic.line}: {topic.problem}; mend it by hand first")
-    before = textfile.read_whole_file(topic.path) if seen is None else seen
-    _refuse_unknown_type(topic.type if kind is None else kind)
-    if any(part is not None and not part.strip() for part in (text, description)):
-        raise StateError("a topic needs a description and a text: `brimline memory remove` it")
-    _refuse_unreadable_indexes(place)
-    changed = topic._replace(
-        type=kind or topic.type,
-        description=_to_masked_line(description) if description else topic.description,
-        text=mask(text) if text is not None else topic.text,
-    )
-    front = frontmatter.with_field(topic.front, "description", changed.description)
-    front = frontmatter.with_field(front, "type", changed.type)
-    changed = changed._replace(front=tuple(front))
-    document = _topic_file_text(front, changed.text)
-    if not textfile.try_replace_if_unchanged(topic.path, before, document):
-        raise StateError(f"{topic.path} was changed meanwhile: nothing was written")
-    _put_topic_in_index(place, changed)
-    return changed
-
-
-def remove_topic(place: str, name: str) -> Topic:
-    """Delete a topic, and every line of the index that names it.
-
-    Raises:
-        StateError: there is no such topic.
-    """
-    topic = find_topic(place, name)
-    if os.path.isdir(topic.path) and not os.path.islink(topic.path):
-        raise StateError(f"{topic.path} is a folder: delete it by hand")
-    _refuse_unreadable_indexes(place, besides=topic.file_name)
-    # The line first: what the index does not name is found by `lint`, a dead link misleads.
-    for index in (INDEX, ARCHIVE):
-        if topic.file_name != index:
-            textfile.change_lines(
-                f"{place}/{index}", lambda old: hotindex.lines_without_topic(old, topic.file_name)
-            )
-    io.remove(topic.path)
-    return topic
-
-
-def find_topic(place: str, name: str) -> Topic:
-    """The topic of a name, or of a file.
-
-    Raises:
-        StateError: there is none, or more than one.
-    """
-    all_topics = read_topics(place)
-    matches = [topic for topic in all_topics if name == topic.file_name] or [
-        topic for topic in all_topics if name in (topic.name, topic.file_name.removesuffix(".md"))
-    ]
-    if len(matches) > 1:
-        names = ", ".join(topic.file_name for topic in matches)
-        raise StateError(f"{len(matches)} topics are called {name!r}: give one of {names}")
-    if not matches:
-        raise StateError(f"there is no topic {name!r} in {place}: `brimline memory list` has them")
-    return matches[0]
+            raise StateError(f"{topic.path} says the same already")
 
 
 def lint(place: str) -> list[Problem]:
@@ -228,7 +150,7 @@ def _find_dead_and_repeated_links(
             yield Problem(path, 1, _problem_text_without_path(path, error))
         return
     for number, line in enumerate(lines, 1):
-        target = hotindex.file_linked_by_line(line)
+        target = _file_linked_by_line(line)
         if not target or "://" in target:
             continue
         if not os.path.lexists(f"{place}/{target}"):
@@ -241,18 +163,18 @@ def _find_dead_and_repeated_links(
 def index_text_cut_to_fit(place: str, room: int) -> str:
     """The index as far as there is room, with a mark where it is cut."""
     try:
-        raw = textfile.read_beginning_of_file(f"{place}/{INDEX}", hotindex.MOST_BYTES + 1)
+        raw = textfile.read_beginning_of_file(f"{place}/{INDEX}", _MOST_BYTES + 1)
     except StateError:
         return ""
     # A character that the limit cuts in two is left out.
-    text = raw[: hotindex.MOST_BYTES].decode("utf-8", "ignore").strip()
-    cut = "\n".join(text.split("\n")[: hotindex.MOST_LINES])
+    text = raw[:_MOST_BYTES].decode("utf-8", "ignore").strip()
+    cut = "\n".join(text.split("\n")[:_MOST_LINES])
     if len(cut) > room:
         cut = cut[: max(0, room - len("\n[truncated]"))]
         whole = cut.rpartition("\n")[0]
-        if whole and len(cut) - len(whole) <= hotindex.LINE_CHARACTERS:
+        if whole and len(cut) - len(whole) <= _LINE_CHARACTERS:
             cut = whole
-    return cut if cut == text and len(raw) <= hotindex.MOST_BYTES else f"{cut}\n[truncated]"
+    return cut if cut == text and len(raw) <= _MOST_BYTES else f"{cut}\n[truncated]"
 
 
 def parse_topic(path: str, raw: bytes) -> Topic:
@@ -273,7 +195,7 @@ def parse_topic(path: str, raw: bytes) -> Topic:
     if not problem and parts["type"] not in TYPES:
         problem = f"its type {parts['type']!r} is none of {', '.join(TYPES)}"
         line = next((number for number, row in enumerate(front, 2) if "type:" in row), 1)
-    return Topic(path, **parts, text=text, front=tuple(front), problem=problem, line=line)
+    return Topic(path, **parts, text=text, problem=problem, line=line)
 
 
 def _refuse_unknown_type(kind: str) -> None:
@@ -297,11 +219,11 @@ def _find_index_too_long(path: str) -> Iterator[Problem]:
     except StateError:
         return
     lines = len(textfile.decode_lines(raw))
-    if lines > hotindex.MOST_LINES:
-        told = f"the client loads {hotindex.MOST_LINES} lines of {lines:,}"
-        yield Problem(path, hotindex.MOST_LINES + 1, told)
-    if len(raw) > hotindex.MOST_BYTES:
-        told = f"the client loads {hotindex.MOST_BYTES:,} bytes of {len(raw):,}"
+    if lines > _MOST_LINES:
+        told = f"the client loads {_MOST_LINES} lines of {lines:,}"
+        yield Problem(path, _MOST_LINES + 1, told)
+    if len(raw) > _MOST_BYTES:
+        told = f"the client loads {_MOST_BYTES:,} bytes of {len(raw):,}"
         yield Problem(path, 1, told)
 
 
@@ -332,34 +254,40 @@ def _free_topic_path(place: str, name: str) -> str:
     return f"{place}/{file}"
 
 
-def _refuse_unreadable_indexes(place: str, besides: str = "") -> None:
-    """Refuse a change that would end half-way, at an index or archive that cannot be changed."""
-    for index in (INDEX, ARCHIVE):
-        if index != besides:
-            textfile.read_whole_file(f"{place}/{index}")
-
-
 def _put_topic_in_index(place: str, topic: Topic) -> None:
-    """Name a topic; what no longer fits goes to the archive first, so that nothing is lost."""
+    """Name a topic, where the client would load that."""
 
-    def lines_with_topic_that_fit(lines: list[str]) -> list[str]:
-        named_too = hotindex.lines_with_topic(lines, topic.file_name, topic.name, topic.description)
-        kept, moved = hotindex.split_off_oldest_beyond_limits(named_too, topic.file_name)
-        if moved:
-            _move_entries_to_archive(place, moved)
-        return kept
+    def lines_that_name_it(lines: list[str]) -> list[str]:
+        named_too = _lines_with_topic(lines, topic)
+        if not _fits(named_too):
+            raise StateError(f"{place}/{INDEX} is full: take out lines that are not needed first")
+        return named_too
 
-    textfile.change_lines(f"{place}/{INDEX}", lines_with_topic_that_fit)
-    if topic.file_name != ARCHIVE:
-        textfile.change_lines(
-            f"{place}/{ARCHIVE}", lambda old: hotindex.lines_without_topic(old, topic.file_name)
-        )
+    textfile.change_lines(f"{place}/{INDEX}", lines_that_name_it)
 
 
-def _move_entries_to_archive(place: str, moved: list[list[str]]) -> None:
-    front = ("name: archive", "description: Older entries of the index", "type: reference")
-    io.create_exclusively(f"{place}/{ARCHIVE}", _topic_file_text(front, "").encode())
-    textfile.change_lines(f"{place}/{ARCHIVE}", lambda old: hotindex.archive_with_moved(old, moved))
+def _lines_with_topic(lines: list[str], topic: Topic) -> list[str]:
+    """The index with the line of a topic: in its place, else before all other entries."""
+    label = re.sub(r"([\[\]\\])", r"\\\1", flatten(topic.name, _NAME_CHARACTERS))
+    own = flatten(f"- [{label}]({topic.file_name}) — {topic.description}", _LINE_CHARACTERS)
+    for at, line in enumerate(lines):
+        if _file_linked_by_line(line) == topic.file_name:
+            return [*lines[:at], own, *lines[at + 1 :]]
+    entries = [at for at, line in enumerate(lines) if _ENTRY.match(line.lstrip())]
+    first = entries[0] if entries else len(lines)
+    return [*lines[:first], own, *lines[first:]]
+
+
+def _file_linked_by_line(line: str) -> str:
+    """The file that a line of the index leads to, if any."""
+    match = _LINK.match(line)
+    return match[2] if match else ""
+
+
+def _fits(lines: list[str]) -> bool:
+    """Tell whether the client loads all of an index; the end of a line may take two bytes."""
+    size = sum(len(line.encode("utf-8", "surrogateescape")) + 2 for line in lines)
+    return len(lines) <= _MOST_LINES and size <= _MOST_BYTES
 
 
 def _topic_file_text(front: Iterable[str], text: str) -> str:

@@ -1,44 +1,31 @@
-"""What is in a session: rows, requests, compactions, bytes, context tokens, faults. One pass.
+"""What is in a session: rows, requests, compactions, context tokens, faults. One pass.
 
-Bytes on the disk and tokens in the context are figures of different things and never mixed: most
-bytes never reach the model, and nothing before the last compaction does but what it kept. The last
-request measured the context exactly; what came since is estimated from the lengths of the texts.
+Most of a session's bytes never reach the model, and nothing before the last compaction does but
+what it kept. The last request measured the context exactly; what came since is estimated from the
+lengths of the texts.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from brimline.gauge.composition import Composition
 from brimline.gauge.context import Context, ContextReader
 from brimline.session.faults import Finder, Findings
-from brimline.session.survey import row_bytes
 from brimline.transcript import find, read, row
 from brimline.transcript.compactions import LOADED_WHOLE_BYTES
 from brimline.transcript.typed import Session
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from brimline.transcript.calls import Call
     from brimline.transcript.clearings import Clearing
     from brimline.transcript.compactions import Recorded
     from brimline.transcript.read import Line, Progress, Record
 
-ENVELOPE, UNREADABLE = "envelope", "unreadable"
-# The rest is for the client alone.
-REACH_THE_MODEL = frozenset(
-    ("tool_result", "tool_input", "assistant", "thinking", "user", "summary", "attachment")
-)
-_WHOLE_ROWS = {"progress": "progress", "file-history-snapshot": "file_snapshot"}
-_BLOCKS = {
-    "tool_result": "tool_result",
-    "tool_use": "tool_input",
-    "thinking": "thinking",
-    "redacted_thinking": "thinking",
-}
 LARGEST = 10
 
 
@@ -58,7 +45,6 @@ class Inspection:
     # Tokens of each request on the main thread, as the client recorded them.
     occupancies: list[int] = field(default_factory=list)
     compactions: list[Recorded] = field(default_factory=list)
-    disk_bytes: Counter[str] = field(default_factory=Counter)  # by kind, adding up to the size
     context: Context = field(default_factory=lambda: Context(Composition()))
     largest: list[Call] = field(default_factory=list)  # by the sizes of their results
     # After how many requests thoughts were left out of all later ones, which, and by whom.
@@ -105,12 +91,8 @@ class _Inspector:
         found.size_bytes += len(line.raw)
         found.lines += not line.part
         self.finder.read_line(line)
-        used = 0
         for record in line.records:
-            used += record.end - record.start
             self._read_record(record, line.offset)
-        is_broken = line.problem in read.BROKEN
-        found.disk_bytes[UNREADABLE if is_broken else ENVELOPE] += len(line.raw) - used
 
     def close(self) -> Inspection:
         found, session = self.found, self.session
@@ -124,14 +106,11 @@ class _Inspector:
         found.turns, found.context = self.context.turns, self.context.close()
         results = [call for call in session.calls.values() if call.size_bytes is not None]
         found.largest = sorted(results, key=lambda call: -(call.size_bytes or 0))[:LARGEST]
-        found.disk_bytes = +found.disk_bytes
         return found
 
     def _read_record(self, record: Record, offset: int) -> None:
         value, found = record.value, self.found
         found.types[row.type_with_subtype(value)] += 1
-        for kind, size_bytes in _kinds_and_bytes_of_row(value, record.end - record.start):
-            found.disk_bytes[kind] += size_bytes
         moment = row.timestamp_text_of(value)
         if moment:
             found.first_at, found.last_at = found.first_at or moment, moment
@@ -140,45 +119,3 @@ class _Inspector:
         if present.usage:
             found.session_id = present.usage.session_id or found.session_id
             found.measured_at = found.last_at
-
-
-def _kinds_and_bytes_of_row(value: dict[str, Any], size_bytes: int) -> Iterator[tuple[str, int]]:
-    """The kinds of bytes in a row, and how many of each; they add up to its size on the line."""
-    kind = value.get("type")
-    if row.subagent_id_of(value):
-        yield "sidechain", size_bytes
-    elif kind not in ("user", "assistant", "attachment") or row.is_bookkeeping_attachment(value):
-        yield _WHOLE_ROWS.get(str(kind), "bookkeeping"), size_bytes
-    else:
-        left = size_bytes
-        for part, inner in _kinds_and_parts_of_row(value):
-            taken = min(left, _count_encoded_bytes(inner))
-            left -= taken
-            yield part, taken
-        yield ENVELOPE, left
-
-
-def _kinds_and_parts_of_row(value: dict[str, Any]) -> list[tuple[str, Any]]:
-    """Return what a message or an attachment consists of."""
-    speaker = str(value.get("type"))
-    if speaker == "attachment":
-        return [(speaker, value.get("attachment"))]
-    found = [("result_copy", value.get(row.COPY_FIELD))]
-    content = row.message_of(value).get("content")
-    if row.is_summary(value):
-        return [*found, ("summary", content)]
-    if not isinstance(content, list):
-        return [*found, (speaker, content)]
-    for block in content:
-        kind = block.get("type") if isinstance(block, dict) else None
-        found.append((_BLOCKS.get(str(kind), speaker), block))
-    return found
-
-
-def _count_encoded_bytes(value: Any) -> int:
-    if value is None:
-        return 0
-    try:
-        return len(row_bytes(value))
-    except RecursionError:  # it was nested just deep enough to be read
-        return 0

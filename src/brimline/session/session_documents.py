@@ -23,22 +23,6 @@ if TYPE_CHECKING:
     from brimline.transcript.calls import Call
     from brimline.transcript.read import Progress
 
-_DISK_NAMES = {
-    "tool_result": "tool results",
-    "tool_input": "tool inputs",
-    "assistant": "assistant text",
-    "thinking": "thinking",
-    "user": "user text",
-    "summary": "summaries of compactions",
-    "attachment": "attachments",
-    "result_copy": "the client's copies of results",
-    "progress": "reports of progress",
-    "file_snapshot": "file snapshots",
-    "sidechain": "subagents' rows",
-    "envelope": "what is written around messages",
-    "bookkeeping": "bookkeeping",
-    "unreadable": "unreadable or too long: not looked into",
-}
 _SOURCE_CHARACTERS = 200
 
 
@@ -62,16 +46,6 @@ def inspection_document(path: str, home_dir: str, progress: Progress = None) -> 
         "models": dict(report.models.most_common()),
         "records": dict(report.types.most_common()),
         "occupancy_tokens": report.occupancies,
-        "disk_bytes": [
-            {
-                "kind": kind,
-                "name": _DISK_NAMES[kind],
-                "bytes": size,
-                "share": round(size / report.size_bytes, 4),
-                "reaches_the_model": kind in inspect.REACH_THE_MODEL,
-            }
-            for kind, size in report.disk_bytes.most_common()
-        ],
         "context": _context_document(report.context),
         "resume_tokens_estimated": report.resume_tokens,
         "resume_undoes_a_compaction": report.is_undone,

@@ -31,8 +31,12 @@ _ROOM = 120
 def inspection_text(document: dict[str, Any]) -> str:
     """One session in full."""
     lines = [f"Session {document['session_id']}", output.name_value_text(_overview_rows(document))]
-    lines += _context_lines(document["context"]) + _disk_by_kind_lines(document)
-    lines += [*_largest_result_lines(document), "", *_soundness_lines(document)]
+    lines += [
+        *_context_lines(document["context"]),
+        *_largest_result_lines(document),
+        "",
+        *_soundness_lines(document),
+    ]
     return "\n".join(lines)
 
 
@@ -96,21 +100,6 @@ def _resume_size_text(document: dict[str, Any]) -> str:
         after = document["context"]["next_request_tokens_estimated"]
         told += f"; after `brimline session repair` ~{after:,}"
     return told
-
-
-def _disk_by_kind_lines(document: dict[str, Any]) -> list[str]:
-    entries = document["disk_bytes"]
-    sent = sum(entry["bytes"] for entry in entries if entry["reaches_the_model"])
-    title = (
-        f"On the disk: {output.size_text(document['size_bytes'])}, "
-        f"of which {output.size_text(sent)} are texts that may reach the model"
-    )
-    rows = []
-    for entry in entries[:_SHOWN_KINDS]:
-        is_sent = entry["reaches_the_model"] or entry["kind"] == "unreadable"
-        name = entry["name"] + ("" if is_sent else " (never sent)")
-        rows.append([output.size_text(entry["bytes"]), f"{entry['share']:.0%}", name])
-    return composition_text.titled_table(output.wrapped_text(title), rows)
 
 
 def _largest_result_lines(document: dict[str, Any]) -> list[str]:

@@ -30,10 +30,6 @@ _ENVELOPE = (
 # Rows that name the session, and the field of each.
 _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle"}
 THINKING = ("thinking", "redacted_thinking")
-# Attachments by which the client keeps its own books; no request ever holds them.
-_BOOKKEEPING = frozenset(
-    ("thinking_stripped", "advisor_stripped", "thinking_drop", "tool_results_cut", "credential_org")
-) | {"prompt_snapshot", "prompt_render_point", "deferred_tools_record"}
 # What the client says once it has compacted a session that nobody used.
 _IDLE_NOTICES = ("Compacted while idle", "Compacted using a summary written while you were away")
 
@@ -519,11 +515,6 @@ def results_cleared_by_service(row: Any) -> tuple[int, int]:
     fields = ("cleared_tool_uses", "cleared_input_tokens")
     counts = [[count_or_none(edit.get(name)) or 0 for edit in clearings] for name in fields]
     return sum(counts[0]), sum(counts[1])
-
-
-def is_bookkeeping_attachment(row: dict[str, Any]) -> bool:
-    """Whether an attachment is for the client alone."""
-    return attachment_of(row).get("type") in _BOOKKEEPING
 
 
 def is_idle_compaction_notice(row: dict[str, Any]) -> bool:
