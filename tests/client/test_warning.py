@@ -137,7 +137,7 @@ def test_with_the_mod_a_warning_stands_in_the_very_next_request(
 
         run = client.run_print("go")
 
-        heard = [request.seen_text().count(OURS) for request in run.main]
+        heard = [request.seen_text().count("Context tier") for request in run.main]
         assert heard == [0, 0, 1, 2, 3, 4]
         assert installed.status(run.session_id)["occupancy_tokens"] == climb[-1]
     assert installed.errors() == ""

@@ -146,7 +146,8 @@ def test_the_person_takes_the_way_they_are_told(
         if told.typed == "/compact":
             session.wait_until(lambda: len(stub.requests("compaction")) == 1)
         else:
-            session.wait_for("checkpoint.md")
+            # A long path goes on in the next row of the screen.
+            session.wait_until(lambda: "checkpoint.md" in "".join(session.text.split()))
 
     (folder,) = (installed.data / "carry").glob("*-*")
     assert (folder / "checkpoint.md").exists()

@@ -109,10 +109,12 @@ def test_what_the_model_remembers_is_a_topic_marked_as_its_own(
     assert "needs name, type" in said(server, "remember", name="c")
 
 
-def test_without_a_search_file_outputs_are_found_and_read(home_dir: str, project_dir: str) -> None:
-    """Outputs are searched as ever, and so is all else."""
+def test_without_a_search_file_a_key_still_gives_its_output(
+    home_dir: str, project_dir: str
+) -> None:
+    """Words are refused in a sentence that names the folder."""
     key = put.put(home_dir, b"content", {"cwd": project_dir})
     Path(home_dir, "search").write_text("in the way", encoding="utf-8")
     told, failed = tools.answer("recall", {"query": "content"})
-    assert (failed, "hits 1-1 of 1" in told) == (False, True)
+    assert (failed, f"{home_dir}/search: Not a directory" in told) == (True, True)
     assert "content" in tools.answer("recall", {"key": key})[0]

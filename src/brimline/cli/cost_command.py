@@ -44,10 +44,10 @@ def cost(session_id: str | None, by: str, since: str | None, as_json: bool) -> N
     for note in notes:
         output.print_note(note)
     if session_id is not None:
+        if find.is_path_or_last(session_id):
+            find.checked_transcript(find.transcript_named(session_id))
         name = find.only_matching_id(session_id, {each.session_id for each in spendings})
         spendings = [each for each in spendings if each.session_id == name]
-        for each in spendings:
-            find.checked_transcript(each.path)
     document = bill.document(spendings, by, rows, begun)
     output.answer(document, bill.text, as_json=as_json)
 

@@ -73,6 +73,11 @@ class Turn:
             self._reading = measured or measure_session(None, *facts)
         return self._reading
 
+    def replace_result(self, replacement: Any) -> None:
+        """Let the model see something else: what is measured from here on is that."""
+        self.event.tool_response = replacement
+        self._reading = None
+
     def attempt(self, what: str, task: Callable[..., Made], *arguments: Any) -> Made | None:
         """Do what must not stop the turn: the task's value, or None and a line in the error log."""
         try:
@@ -126,8 +131,7 @@ def ask_rooms(turn: Turn, left_out: str = "") -> Decision | None:
         if decision.permission == "deny":
             break  # the call is refused; later rooms have nothing to add
         if decision.replacement is not None:
-            # What is measured from here on is what the model will see.
-            event.tool_response = decision.replacement
+            turn.replace_result(decision.replacement)
     if len(turn.decisions) > 1:
         from brimline.fast.decision import merge_decisions
 

@@ -136,7 +136,7 @@ def run_on_database(
         except OSError as error:
             problem = error
             break
-    why = f"{folder}: {reason(problem)}" if isinstance(problem, PermissionError) else problem
+    why = f"{folder}: {reason(problem)}" if isinstance(problem, OSError) else problem
     raise StoreError(f"the search index cannot be used: {why}") from problem
 
 
