@@ -41,7 +41,7 @@ INNER = {
     "summary_source messages_of_the_user messages_in_summary card_characters "
     "moved_out freed_tokens rewritten_tokens seconds account model dollars uuid lost",
 }
-SESSION = f"{LINE} occupancy_tokens cleared kept_out notes"
+SESSION = f"{LINE} occupancy_tokens cleared kept_out notes subagents"
 SAVED = {
     "references": 2,
     "stored_bytes": 140_000,

@@ -177,22 +177,6 @@ def test_compactions_take_no_more_than_all(home_dir: str, folder: Path) -> None:
     assert "100% of it all" in advice.text
 
 
-def test_a_subagent_has_a_window_and_a_cost_of_its_own(home_dir: str, folder: Path) -> None:
-    """Which is part of what its session cost."""
-    session(folder).reply(50_000)
-    inner = folder / ID / "subagents" / "agent-7.jsonl"
-    SessionBuilder(str(inner), ID, "/home/dev/other").reply(33_000, message_id="inner")
-    spendings = spending.read_spendings(home_dir, reader.all_transcripts())
-
-    values = overall.costs_of_one_session_and_its_subagents(spendings, ID, [])
-
-    (subagent,) = values["subagents"]
-    assert (subagent["name"], subagent["peak"], subagent["requests"]) == ("agent-7", 33_000, 1)
-    (row,) = bill.bill_rows_by_group(spendings, ("session",))
-    assert values["cost"] == bill.row_dollars_text(row)
-    assert row["dollars"] > subagent["dollars"] > 0
-
-
 def test_sessions_are_searched_and_empty_ones_left_out(home_dir: str, folder: Path) -> None:
     """By every word, in title, project, id and model, whatever signs it has."""
     made = session(folder)
@@ -395,14 +379,14 @@ def test_a_shared_page_numbers_subagents_and_hides_models_that_are_not_everybody
     told = story.read_story(made.path, home_dir)
 
     own, shared = [
-        [(one["name"], one["model"]) for one in values["subagents"]]
+        [(one["agent"], one["model"]) for one in values["subagents"]]
         for values in (
             pages.session_page_values(told, [], spendings, redacted=hides)
             for hides in (False, True)
         )
     ]
 
-    assert own == [("agent-b", "claude-sonnet-4-6"), ("agent-a", "acme-9")]
+    assert own == [("b", "claude-sonnet-4-6"), ("a", "acme-9")]
     assert shared == [("1", "claude-sonnet-4-6"), ("2", "unknown")]
 
 
@@ -476,26 +460,3 @@ def test_five_tools_that_brought_in_most_are_shown(home_dir: str, folder: Path) 
 
     assert [name for name, _ in tools] == ["Tool5", "Tool4", "Tool3", "Tool2", "Tool1"]
     assert all(tokens > 0 for _, tokens in tools)
-
-
-def test_cost_is_told_of_a_session_that_has_one_and_subagents_in_their_order(
-    home_dir: str, folder: Path
-) -> None:
-    """Of another session there is none."""
-    session(folder).reply(50_000)
-    for name, later_s in (("late", 60), ("early", 0)):
-        inner = folder / ID / "subagents" / f"agent-{name}.jsonl"
-        worker = SessionBuilder(str(inner), ID, "/home/dev/other")
-        worker.now += later_s
-        worker.reply(30_000, message_id=f"{name}1")
-        worker.reply(31_000, message_id=f"{name}2")
-    spendings = spending.read_spendings(home_dir, reader.all_transcripts())
-
-    values = overall.costs_of_one_session_and_its_subagents(spendings, ID, [])
-    nobody = overall.costs_of_one_session_and_its_subagents(spendings, "another", [])
-
-    assert [each["name"] for each in values["subagents"]] == ["agent-early", "agent-late"]
-    assert [each["peak"] for each in values["subagents"]] == [31_000, 31_000]
-    assert [each["requests"] for each in values["subagents"]] == [2, 2]
-    assert all(each["price"].startswith("$") for each in values["subagents"])
-    assert nobody == {"cost": None, "subagents": []}

@@ -11,6 +11,7 @@ from jinja2 import nodes
 
 from brimline.dashboard import pages, story
 from brimline.dashboard.story import Item
+from brimline.figures import spending
 from brimline.figures.totals import Notice
 from brimline.gauge import wording
 
@@ -289,39 +290,50 @@ def test_a_session_that_runs_is_told_by_where_it_stands_and_another_by_how_it_en
     assert lines[0] != lines[1]
 
 
-@pytest.mark.parametrize(
-    ("cost", "are_final", "shown"),
-    [
-        ("$1.00", [True, True], "$1.00"),
-        ("$1.00", [True, False], "at least $1.00"),
-        ("unknown", [False], "unknown"),
-        (None, [False], None),
-    ],
-)
+@pytest.mark.parametrize("are_final", [[True, True], [True, False]])
 def test_a_cost_is_at_least_that_where_replies_were_recorded_in_part(
-    session: SessionBuilder, home_dir: str, cost: str | None, are_final: list[bool], shown: str
+    session: SessionBuilder, home_dir: str, are_final: list[bool]
 ) -> None:
-    """Names of subagents are numbers where others read them, models that all have stay."""
+    """The client may have kept only the beginning of some; without a request there is none."""
     for _ in are_final:
         session.reply(50_000)
     told = story.read_story(session.path, home_dir)
     for moment, is_final in zip(told.moments, are_final, strict=True):
         moment.is_final = is_final
-    agents = [{"name": "a", "model": "claude-opus-4-1"}, {"name": "b", "model": "acme"}]
+    spendings = spending.read_spendings(home_dir, [session.path])
 
-    own, shared = [
-        pages._hedge_and_redact_costs(
-            told, {"cost": cost, "subagents": [dict(each) for each in agents]}, redacted=hides
-        )
-        for hides in (False, True)
-    ]
+    shown = pages.session_page_values(told, [], spendings, redacted=False)["cost"]
 
-    assert own == {"cost": shown, "subagents": agents}
-    assert shared["cost"] == shown
-    assert shared["subagents"] == [
-        {"name": "1", "model": "claude-opus-4-1"},
-        {"name": "2", "model": "unknown"},
-    ]
+    assert shown.startswith("$" if all(are_final) else "at least $")
+    assert pages.session_page_values(told, redacted=False)["cost"] is None
+
+
+@pytest.mark.parametrize(
+    ("trigger", "tokens", "why"),
+    [
+        ("auto", 168_000, "The client compacted by itself at 168,000 tokens: it does so from"),
+        ("auto", 120_000, "The client compacted by itself at 120,000 tokens, earlier than"),
+        ("manual", 120_000, "You asked for it at 120,000 tokens, 47,000 before it would"),
+        ("other", 120_000, "The session's file does not say who asked for it at 120,000"),
+    ],
+)
+def test_a_compaction_is_explained_in_words(
+    session: SessionBuilder, home_dir: str, trigger: str, tokens: int, why: str
+) -> None:
+    """Who wanted it, and what the window was full of."""
+    session.reply(20_000)
+    session.tool_result(session.tool_call(30_000, command="cat big.log"), "line " * 60_000)
+    session.reply(tokens)
+    session.compact(tokens, trigger)
+    session.reply(30_000)
+    told = story.read_story(session.path, home_dir)
+
+    (compaction,) = pages.session_page_values(told, redacted=False)["compactions"]
+
+    assert compaction["why"].startswith(why)
+    assert "of that: tool results; the largest item: Bash cat big.log, " in compaction["why"]
+    (shared,) = pages.session_page_values(told, redacted=True)["compactions"]
+    assert "big.log" not in shared["why"]
 
 
 @pytest.mark.parametrize(("rows", "shown"), [(60, 60), (61, 60)])

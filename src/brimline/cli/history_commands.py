@@ -17,6 +17,7 @@ from brimline.figures import (
     savings,
     spending,
     store,
+    subagents,
 )
 from brimline.settings import config
 
@@ -59,7 +60,14 @@ def history(
         notes = figures.refresh(files, progress=bar.advance, in_shares=True)
         document = lookback.document(figures, savings.document, session_id, compactions=compactions)
     document["notes"] = [*notes, *document["notes"]]
-    aftermath.fill_in_costs_and_losses(document, config.user_model_rows(home_dir))
+    own = config.user_model_rows(home_dir)
+    aftermath.fill_in_costs_and_losses(document, own)
+    if session_id is not None:
+        inner = [one for path in files for one in spending.files_of_session(path)]
+        spendings = spending.read_spendings(home_dir, inner, own)
+        document["subagents"] = [
+            one for path in files for one in subagents.document(spendings, path, own)
+        ]
     output.answer(document, aftermath.text, as_json=as_json)
     for note in [] if as_json else document["notes"]:
         output.print_note(note)

@@ -5,7 +5,6 @@ Pure: it takes what requests used and the rows of the index, and returns what th
 
 from __future__ import annotations
 
-import operator
 import time
 from collections import Counter, defaultdict
 from dataclasses import dataclass
@@ -15,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from brimline import output
 from brimline.dashboard import chart
 from brimline.figures import aftermath, bill, savings
-from brimline.transcript import find
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -157,37 +155,6 @@ def _advise_on_injections(period: Period) -> Advice | None:
 
 
 _ADVISERS = (_advise_on_cache, _advise_on_compactions, _advise_on_tools, _advise_on_injections)
-
-
-def costs_of_one_session_and_its_subagents(
-    spendings: Sequence[Spending], session_id: str, user_models: Sequence[dict[str, Any]]
-) -> dict[str, Any]:
-    """Return what one session cost, and each of its subagents, which have windows of their own."""
-    own = [each for each in spendings if each.session_id == session_id]
-    rows = bill.bill_rows_by_group(own, ("session",), user_models)
-    cost = bill.row_dollars_text(rows[0]) if rows else None
-    paths = dict.fromkeys(each.path for each in own if find.is_subagent_file(each.path))
-    subagents = [
-        _cost_row_of_subagent([each for each in own if each.path == path], user_models)
-        for path in paths
-    ]
-    return {"cost": cost, "subagents": sorted(subagents, key=operator.itemgetter("at"))}
-
-
-def _cost_row_of_subagent(
-    own: Sequence[Spending], user_models: Sequence[dict[str, Any]]
-) -> dict[str, Any]:
-    (row,) = bill.bill_rows_by_group(own, ("session",), user_models)
-    models = Counter[str]()
-    for each in own:
-        models[each.model] += each.requests
-    return row | {
-        "name": find.session_id_of(own[0].path),
-        "model": models.most_common(1)[0][0],
-        "peak": max(each.largest_prompt_tokens for each in own),
-        "at": min(each.at for each in own),
-        "price": bill.row_dollars_text(row),
-    }
 
 
 def distinct_compactions(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

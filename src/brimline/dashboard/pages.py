@@ -15,10 +15,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from brimline import output
 from brimline.bulk import shell, stub
 from brimline.carry import card, lost
-from brimline.dashboard import chart, overall
+from brimline.dashboard import chart
 from brimline.dashboard.story import EVENTS, sorted_hook_ms_by_event
 from brimline.fast import clock
-from brimline.figures import aftermath, bill, lookback, totals
+from brimline.figures import aftermath, bill, lookback, subagents, totals
 from brimline.gauge import wording
 from brimline.gauge.composition import NAMES
 from brimline.transcript import clienttools, read, row
@@ -71,8 +71,11 @@ def template_environment() -> Environment:
         "short": wording.short_token_count_text,
         "percent": _percent_text,
         "when": pass_context(_date_time_text),
-        "clock": lambda timestamp: _date_time_text({}, clock.parse_utc(timestamp)),
+        "clock": pass_context(
+            lambda context, timestamp: _date_time_text(context, clock.parse_utc(timestamp))
+        ),
         "model": bill.short_model_name,
+        "price": bill.row_dollars_text,
         "hunks": _styled_diff_lines,
         "unmarked": lambda text: _MARKS.sub("", str(text)),
         "line": lambda text, most=_CELL_CHARACTERS: output.one_line(text, most),
@@ -142,7 +145,6 @@ def session_page_values(
 ) -> dict[str, Any]:
     """All that the page of a session shows; a single file may be read anywhere, in UTC."""
     shown, model = chart.fullest_moment_per_column(story.moments), story.most_used_model
-    costs = overall.costs_of_one_session_and_its_subagents(spendings, story.session_id, user_models)
     return {
         "story": story,
         "project": "" if redacted else story.project or "unknown",
@@ -150,7 +152,8 @@ def session_page_values(
         "redacted": redacted,
         "single": single,
         "headline": headline_sentence_of_story(story),
-        **_hedge_and_redact_costs(story, costs, redacted=redacted),
+        "cost": _cost_text(story, spendings, user_models),
+        "subagents": _subagents(story, spendings, user_models, redacted=redacted),
         "plots": _session_plots(story, shown),
         "columns": [[one.number, summary_line_of_request(one, single=single)] for one in shown],
         "largest": largest_items_and_their_requests(story, _TOP),
@@ -163,16 +166,30 @@ def session_page_values(
     }
 
 
-def _hedge_and_redact_costs(
-    story: Story, costs: dict[str, Any], *, redacted: bool
-) -> dict[str, Any]:
+def _cost_text(
+    story: Story, spendings: Sequence[Spending], user_models: Sequence[dict[str, Any]]
+) -> str | None:
     """What it cost, `at least` that where the client recorded only the beginning of replies."""
-    for number, subagent in enumerate(costs["subagents"] if redacted else (), 1):
-        subagent["name"] = str(number)
-        subagent["model"] = subagent["model"] if _MODEL.fullmatch(subagent["model"]) else "unknown"
-    if "$" in (costs["cost"] or "") and not all(moment.is_final for moment in story.moments):
-        costs["cost"] = f"at least {costs['cost']}"
-    return costs
+    own = [each for each in spendings if each.session_id == story.session_id]
+    rows = bill.bill_rows_by_group(own, (), user_models)
+    cost = bill.row_dollars_text(rows[0]) if rows else None
+    is_partial = cost and "$" in cost and not all(moment.is_final for moment in story.moments)
+    return f"at least {cost}" if is_partial else cost
+
+
+def _subagents(
+    story: Story,
+    spendings: Sequence[Spending],
+    user_models: Sequence[dict[str, Any]],
+    *,
+    redacted: bool,
+) -> list[dict[str, Any]]:
+    """Its subagents; where others read it, by numbers, and without what they were for."""
+    rows = subagents.document(spendings, story.path, user_models)
+    for number, each in enumerate(rows if redacted else (), 1):
+        known = each["model"] if _MODEL.fullmatch(each["model"]) else "unknown"
+        each.update(agent=str(number), about="", model=known)
+    return rows
 
 
 def _session_plots(story: Story, shown: list[Moment]) -> dict[str, list[chart.Plot]]:
@@ -191,12 +208,28 @@ def _compactions_with_costs_and_losses(
     aftermath.fill_in_dollars(compactions, user_models)
     if compactions and not redacted:
         aftermath.fill_in_what_summary_lost(compactions, story.path)
-    in_file = {recorded.uuid for recorded in story.compactions}
+    in_file = {recorded.uuid: number for number, recorded in enumerate(story.compactions)}
     for each, of_story in zip(compactions, story.figures.compactions, strict=True):
         each["at"] = of_story.at
+        each["why"] = _why_compacted(story, each, in_file.get(each["uuid"]), redacted=redacted)
         if each["account"] and each["uuid"] not in in_file:
             each["account"] += "; undone since"
     return compactions
+
+
+def _why_compacted(
+    story: Story, compaction: dict[str, Any], number: int | None, *, redacted: bool
+) -> str:
+    """Say why a compaction came, by the last request before it; empty where that is not known."""
+    moments = [moment for moment in story.moments if moment.segment == number]
+    if not moments:
+        return ""
+    last = moments[-1]
+    items = [item for moment in moments for item in moment.items if item.kind != "floor"]
+    most = max(items, key=lambda item: item.tokens, default=None)
+    label = label_of_item(most, redacted=redacted) if most else ""
+    largest = most and (label.partition(": ")[2] or label, most.tokens)
+    return aftermath.why_text(compaction, last.reading.compaction.tokens, last.parts, largest)
 
 
 def headline_sentence_of_story(story: Story) -> str:

@@ -8,15 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 from brimline import models, output
 from brimline.carry import lost
-from brimline.figures import lookback
+from brimline.figures import lookback, subagents
+from brimline.gauge.composition import NAMES
 from brimline.transcript import find
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 # Sessions are read again for what summaries lost, so only of the last ones.
 _LOST_OF_LAST = 5
 _MILLION = 1_000_000
+_WHY = {
+    "auto": "The client compacted by itself",
+    "manual": "You asked for it",
+    "idle": "Nobody asked anything for a while, so the client compacted",
+}
+_WHY_UNKNOWN = "The session's file does not say who asked for it"
 _WHO_ASKED = {
     "auto": "by the client itself",
     "manual": "as you asked for it",
@@ -102,9 +109,42 @@ def who_asked_text(compaction: dict[str, Any]) -> str:
     return _WHO_ASKED.get(compaction["trigger"], "(nobody recorded why)")
 
 
+def why_text(
+    compaction: dict[str, Any],
+    brim_tokens: int,
+    parts: Mapping[str, int],
+    largest: tuple[str, int] | None,
+) -> str:
+    """Say why a compaction came when it did.
+
+    Args:
+        compaction: its document.
+        brim_tokens: where the client was expected to compact by itself.
+        parts: what the window held before it, by kind, in tokens.
+        largest: the largest single item in it, and its tokens.
+    """
+    before = compaction["pre_tokens"]
+    at = f" at {before:,} tokens" if before else ""
+    text = f"{_WHY.get(compaction['trigger'], _WHY_UNKNOWN)}{at}"
+    if before and compaction["trigger"] == "auto":
+        is_early = before < brim_tokens
+        text += (
+            f", earlier than expected ({brim_tokens:,})"
+            if is_early
+            else (f": it does so from {brim_tokens:,} on")
+        )
+    elif before and before < brim_tokens:
+        text += f", {brim_tokens - before:,} before it would have come by itself"
+    kind, tokens = max(parts.items(), key=lambda part: part[1], default=("", 0))
+    if tokens:
+        item = f"; the largest item: {largest[0]}, {largest[1]:,}" if largest else ""
+        text += f". {tokens / sum(parts.values()):.0%} of that: {NAMES[kind]}{item}"
+    return f"{text}."
+
+
 def text(document: dict[str, Any]) -> str:
     """The history for a person, with what the last summaries lost."""
-    lines = [lookback.text(document)]
+    lines = [lookback.text(document), *subagents.lines(document.get("subagents", ()))]
     listed = document.get("compactions")
     for each in listed if isinstance(listed, list) else []:
         told = lost.lines_of_one_loss(each["lost"], each["session_id"]) if each["lost"] else []

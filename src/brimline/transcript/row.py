@@ -21,6 +21,7 @@ COPY_FIELD = "toolUseResult"
 PARENT_FIELD = "parentUuid"
 # How a row begins on its line, and what one of a subagent has in it: most are not even parsed.
 BEGINNING = rb'\{"(?:parentUuid|type)":'
+SUBAGENT_MARK = b'"agentId"'
 SIDECHAIN_MARK = b'"isSidechain":true'
 
 _ENVELOPE = (
@@ -186,6 +187,12 @@ def subagent_id_of(row: dict[str, Any]) -> str:
     if not row.get("isSidechain"):
         return ""
     return as_text(row.get("agentId")) or "sidechain"
+
+
+def subagent_told_of(row: dict[str, Any]) -> str:
+    """The subagent that a row of progress has a reply of, or whose report a result is."""
+    data, copy = as_object(row.get("data")), as_object(row.get(COPY_FIELD))
+    return as_text(data.get("agentId")) or as_text(copy.get("agentId"))
 
 
 def type_with_subtype(row: dict[str, Any]) -> str:
