@@ -395,13 +395,12 @@ def test_with_nothing_allowed_but_what_an_install_allows(
     assert installed.errors() == ""
 
 
-def test_without_the_rules_only_what_may_be_repeated_is_replaced(
+def test_where_recalls_are_asked_for_only_what_may_be_repeated_is_replaced(
     client: Client, stub: StubApi, installed: Installed, project: Path
 ) -> None:
-    """The rules come out with an install that leaves them out, and with uninstalling."""
-    assert installed.command("uninstall", "--yes").returncode == 0
-    assert not client.settings_path().exists()
-    installed.install("--no-allow")
+    """A rule of the user's is stronger than our hook."""
+    settings = json.loads(client.settings_path().read_bytes())
+    client.write_settings(settings | {"permissions": {"ask": ["mcp__brimline__recall"]}})
     (project / "Makefile").write_text("all:\n\t@cat big.txt big.txt\n", encoding="utf-8")
     stub.script(bash("make all"), bash("cat big.txt"), text("end"))
 

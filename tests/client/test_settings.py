@@ -23,14 +23,17 @@ THEIRS = """{
 
 
 @pytest.mark.row("S1-23")
-def test_in_two_scopes_each_hook_runs_once_and_uninstalling_leaves_the_bytes(
+def test_in_two_files_each_hook_runs_once_and_uninstalling_leaves_the_bytes(
     client: Client, stub: StubApi
 ) -> None:
     """The client runs identical entries once, theirs beside them; a file of ours only is gone."""
     client.settings_path().write_bytes(THEIRS.encode())
     installed = Installed(client)
     installed.install()
-    installed.install("--scope", "local")
+    hooks = json.loads(client.settings_path().read_bytes())["hooks"]
+    local = client.settings_path("local")
+    local.parent.mkdir(exist_ok=True)
+    local.write_text(json.dumps({"hooks": hooks}), encoding="utf-8")
     stub.script(bash("true", filled(30_000)), text("end", filled(31_000)))
 
     run = client.run_print("go")
@@ -42,10 +45,12 @@ def test_in_two_scopes_each_hook_runs_once_and_uninstalling_leaves_the_bytes(
     assert not client.settings_path("local").exists()
 
 
-def test_hooks_fire_from_the_project_and_off_silences_them(client: Client, stub: StubApi) -> None:
-    """Where the client leaves all hooks out nothing is measured or said."""
+def test_where_the_client_leaves_all_hooks_out_nothing_is_measured_or_said(
+    client: Client, stub: StubApi
+) -> None:
+    """Without them the mod rests, too."""
     installed = Installed(client)
-    installed.install("--scope", "project")
+    installed.install()
     turns = [bash("sleep 0.3", filled(160_000)), text("end", filled(161_000))]
     stub.script(*turns, *turns)
 
@@ -55,5 +60,3 @@ def test_hooks_fire_from_the_project_and_off_silences_them(client: Client, stub:
     assert "PostToolUse" in installed.events(run.session_id)
     assert installed.spool(silent.session_id) == []
     assert "brimline" not in json.dumps([request.body for request in silent.requests])
-    assert installed.command("uninstall", "--yes").returncode == 0
-    assert not client.settings_path("project").exists()

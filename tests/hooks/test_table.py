@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from brimline.fast import paths
-from brimline.hooks.table import EVENTS
+from brimline.hooks.table import EVENTS, RECALL
 from brimline.install import entries, parts
 from brimline.settings import config
 
+RECALLS = "|".join(RECALL)
 WIRED = entries.Wiring("/usr/bin/python3", "/opt/lib", "/data")
 
 
@@ -20,10 +21,10 @@ def test_only_loads_and_overwrites_are_asked_about_and_reads_with_the_scout(home
         entries.hook_group_by_event(WIRED._replace(scout=True)),
     )
 
-    assert plain["PreToolUse"]["matcher"] == EVENTS["PreToolUse"].tool_matcher()
-    assert plain["PreToolUse"]["matcher"] == "Agent|Task|Skill|Write"
+    narrow = plain["PreToolUse"]["matcher"]
+    assert narrow == f"Agent|Task|Skill|Write|{RECALLS}"
     assert len(plain["PreToolUse"]["hooks"]) == 1
-    assert wide["PreToolUse"]["matcher"] == "Agent|Task|Skill|Write|Read|Glob|Grep|Bash"
+    assert wide["PreToolUse"]["matcher"] == f"{narrow}|Read|Glob|Grep|Bash"
     assert [event for event in EVENTS if plain[event] != wide[event]] == ["PreToolUse"]
     for word, wider in (("advise", True), ("block", True), ("off", False)):
         config.write_setting(paths.user_config(home_dir), "scout.mode", word, project=False)
@@ -47,22 +48,3 @@ def test_each_event_has_its_time_and_counts_for_subagents_or_not() -> None:
         "PostCompact": (10, True),
         "SessionEnd": (5, True),
     }
-
-
-@pytest.mark.parametrize(
-    ("name", "switched_on", "matcher"),
-    [
-        ("SessionStart", (), None),
-        ("Stop", ("scout",), None),
-        ("PreToolUse", (), "Agent|Task|Skill|Write"),
-        ("PreToolUse", ("scout",), "Agent|Task|Skill|Write|Read|Glob|Grep|Bash"),
-        ("PreToolUse", ("other",), "Agent|Task|Skill|Write"),
-        ("PostToolUse", (), "*"),
-        ("PostToolUseFailure", (), "Bash"),
-    ],
-)
-def test_the_client_calls_for_the_tools_that_rooms_are_asked_about(
-    name: str, switched_on: tuple[str, ...], matcher: str | None
-) -> None:
-    """For any, where a room is asked in any case; the scout's once it is on."""
-    assert EVENTS[name].tool_matcher(switched_on) == matcher

@@ -192,7 +192,6 @@ def test_what_a_strangers_settings_name_is_not_started(installed: Home) -> None:
     rows = installed.run("doctor", "--json").report["findings"]
     levels = [row["level"] for row in rows if row["check"] == "interpreter"]
     assert sorted(levels) == ["ok", "warning"]
-    installed.install("--scope", "project")
     installed.run("scout", "on")
     assert not sprung.exists()
 
@@ -204,7 +203,7 @@ def test_a_foreign_status_line_and_another_data_folder_are_told(
     told = installed.findings(BRIMLINE_HOME=str(world / "else"))["data-home"]
     assert told["fix"] == f"export BRIMLINE_HOME={installed.data}"
     installed.edit(statusLine={"type": "command", "command": "date"})
-    assert "brimline install --scope user" in found(installed, "status-line")[1]
+    assert "brimline install" in found(installed, "status-line")[1]
     installed.edit(statusLine={"type": "builtin"})
     assert 'take "statusLine" out' in found(installed, "status-line")[1]
 
@@ -223,7 +222,8 @@ def test_slash_commands_are_checked(installed: Home) -> None:
 
 def test_the_server_is_checked(client: Home) -> None:
     """Missing, ours, stale, somebody else's."""
-    client.install("--no-mcp")
+    client.install()
+    (client.config / ".claude.json").unlink()
     assert found(client, "mcp") == ("note", "the MCP server is not registered | brimline install")
     client.install()
     assert found(client, "mcp")[0] == "ok"

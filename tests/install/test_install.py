@@ -13,13 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.recall.worlds import talked
 
-from brimline.hooks import entry as hook_entry
 from brimline.hooks import table
 from brimline.hooks.slashcommands import COMMANDS
 from brimline.install import parts, settingsfile
-from brimline.recall import deep, hits
 
 from . import fake_claude
 from .conftest import ORIGINAL, Home, check_golden
@@ -49,7 +46,7 @@ def test_a_round_trip_gives_back_every_byte(original: bytes, home: Home) -> None
         (group,) = hooks[event]
         (entry,) = group["hooks"]
         assert (group.get("matcher"), entry["timeout"]) == (
-            answered.tool_matcher(("recall",)),
+            answered.tool_matcher(),
             answered.timeout_s,
         )
         assert (entry["command"], entry["args"]) == (str(home.launcher), [event])
@@ -68,7 +65,7 @@ def test_a_round_trip_gives_back_every_byte(original: bytes, home: Home) -> None
 def test_without_settings_they_are_made_and_taken_away_again(edited: bool, home: Home) -> None:
     """The folder made for them goes too, and no `{}` is left where somebody wrote it anew."""
     shutil.rmtree(home.config)
-    home.install("--no-mcp")
+    home.install()
     assert home.settings.stat().st_mode & 0o777 == 0o600
     if edited:
         home.settings.write_text(json.dumps(home.value, indent=7))
@@ -99,7 +96,7 @@ def test_a_project_that_has_moved_is_put_back_too(existed: bool, home: Home, wor
     if existed:
         local.parent.mkdir()
         local.write_bytes(b"{ }")
-    home.install("--scope", "project")
+    install_as_earlier(home, "project")
     moved = world / "moved"
     shutil.move(home.project, moved)
     os.chdir(world)
@@ -144,41 +141,33 @@ def test_a_record_that_a_projects_entries_name_is_not_believed(home: Home, world
     """It may come from a stranger; the entries are taken out all the same."""
     project = Path(home.project, ".claude", "settings.json")
     theirs = str(world / "theirs")
-    home.install("--scope", "project", BRIMLINE_HOME=theirs)
+    install_as_earlier(home, "project", theirs)
     home.uninstall()
 
-    assert list(json.loads(project.read_bytes())) == ["statusLine"]
+    assert json.loads(project.read_bytes()) == {}
     assert os.path.exists(f"{theirs}/bin/hook")
 
 
+def install_as_earlier(home: Home, scope: str, data: str | None = None) -> None:
+    """What 0.2.0 wrote into settings of a project."""
+    wired = parts.wiring_for_interpreter(home.python, data or home.data)
+    path = parts.settings_path(scope, home.project)
+    parts.Settings(path, wired.home, wired).plan_or_install(do=True)
+
+
 @pytest.mark.parametrize("scope", ["project", "local"])
-def test_other_scopes_have_their_own_file_and_hooks_only(
-    scope: str, client: Home, monkeypatch: pytest.MonkeyPatch, world: Path
+def test_what_earlier_versions_wrote_into_a_project_goes_too(
+    scope: str, home: Home, monkeypatch: pytest.MonkeyPatch, world: Path
 ) -> None:
-    """They carry the user's status line and are found from anywhere."""
-    name = "settings.json" if scope == "project" else "settings.local.json"
-    file = Path(client.project, ".claude", name)
-    report = client.install("--scope", scope)
-
-    assert report["settings"] == str(file)
-    assert json.loads(file.read_bytes())["statusLine"]["command"].endswith("hook statusline date")
-    assert "permissions" not in json.loads(file.read_bytes()) or scope == "local"
-    assert any("--scope user" in note for note in report["notes"])
-    assert fake_claude.calls(client.config) == []
+    """Found from anywhere, launcher and all."""
+    install_as_earlier(home, scope)
+    file = Path(parts.settings_path(scope, home.project))
+    assert file.exists()
     monkeypatch.chdir(world)
-    client.uninstall()
-    assert not file.parent.exists()
 
-
-def test_one_scope_can_be_taken_out_alone(home: Home) -> None:
-    """The launcher stays while another one needs it."""
-    home.install()
-    home.install("--scope", "local")
-    home.uninstall("--scope", "local")
-
-    assert home.launcher.exists()
-    assert home.hook("Stop")
     home.uninstall()
+
+    assert not file.parent.exists()
     assert not home.launcher.parent.exists()
 
 
@@ -301,7 +290,7 @@ def test_a_hard_linked_settings_file_stays_linked(home: Home, world: Path) -> No
 def test_one_broken_file_does_not_keep_the_others_wired(home: Home) -> None:
     """The rest is taken out, ours is named and keeps its data; a stranger's is not even parsed."""
     home.install()
-    home.install("--scope", "local")
+    install_as_earlier(home, "local")
     local = Path(home.project, ".claude", "settings.local.json")
     local.write_bytes(local.read_bytes() + b"}")
     local.with_name("settings.json").write_text("{bad")
@@ -336,7 +325,7 @@ def test_killed_in_the_middle_whatever_is_run_next_is_right(
     wired = parts.wiring_for_interpreter(home.python, home.data)._replace(
         root="/new", launcher=None
     )
-    piece = parts.Settings(str(home.settings), home.data, home.project, wired)
+    piece = parts.Settings(str(home.settings), home.data, wired)
     with monkeypatch.context() as patch:
         patch.setattr(settingsfile, "replace_settings", die)
         with pytest.raises(Killed):
@@ -465,22 +454,16 @@ def test_with_a_client_everything_comes_and_goes(client: Home) -> None:
 
 
 def test_rules_of_an_earlier_version_go_with_the_next_install(home: Home) -> None:
-    """The user's own stay, and whether recalls are let pass is as it was told last."""
-
-    def is_watched() -> bool:
-        return table.RECALL[0] in str(home.value["hooks"]["PreToolUse"])
-
+    """The user's own stay."""
     home.edit(permissions={"allow": ["Bash(ls:*)"]})
     before = home.value
     home.install()
-    assert is_watched()
     old = ["Bash(ls:*)", "Bash(brimline store get:*)", "mcp__brimline__recall"]
     home.edit(permissions={"allow": old})
 
-    home.install("--no-allow")
+    home.install()
 
     assert home.value["permissions"] == before["permissions"]
-    assert not is_watched()
     home.uninstall()
     assert home.value == before
 
@@ -562,42 +545,6 @@ def test_paths_of_any_kind_reach_the_hook(name: str, home: Home, world: Path) ->
         assert Path(data, "sessions", "s", "spool.jsonl").exists()
         home.uninstall(BRIMLINE_HOME=data)
         assert home.settings.read_bytes() == ORIGINAL
-
-
-def test_the_past_is_read_when_it_is_installed_and_after_an_interruption_later(home: Home) -> None:
-    """With `--yes` all of it; what a Ctrl-C left is read by housekeeping at the next sessions."""
-    for number in range(1, 201):
-        session = talked(home.project, f"0a1b2c3d-0000-4000-8000-{number:012d}")
-        session.prompt(f"Which shelf has the crate quokka{number}?")
-    real, left = deep._Intake.index_source, 90
-
-    def interrupted(*arguments: Any) -> int:
-        nonlocal left
-        left -= 1
-        if left < 0:
-            raise KeyboardInterrupt
-        return real(*arguments)
-
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(deep._Intake, "index_source", interrupted)
-        done = home.run("install", "--yes")
-
-    assert done.code == 0
-    assert "not all was read (interrupted)" in done.err
-    assert hits.reading_progress_if_unfinished(home.data) == {
-        "read": 90,
-        "sessions": 200,
-        "seconds": 1,
-    }
-    event = {"session_id": "next", "source": "startup", "cwd": home.project}
-    turn = hook_entry.open_turn("SessionStart", json.dumps(event).encode(), home.data)
-    assert turn
-    hook_entry.tidy(turn, seconds=600)
-    assert hits.reading_progress_if_unfinished(home.data) is None
-    for number in (1, 90, 91, 200):
-        arguments = (f"shelf of the crate quokka{number}", "--everywhere", "--json")
-        found = home.run("memory", "search", *arguments).report["hits"]
-        assert found[0]["group"].endswith(f"-{number:012d}")
 
 
 def test_the_plan_says_what_waits_for_the_client(home: Home, no_client: Path) -> None:

@@ -143,7 +143,7 @@ def test_doctor_names_an_old_client(home: Home, no_client: Path) -> None:
     program = no_client / "claude"
     program.write_text("#!/bin/sh\necho '2.1.286 (Claude Code)'\n")
     program.chmod(0o755)
-    home.install("--no-mcp")
+    home.install()
     SessionState(home.data, "s1").spool_event("SessionStart", {})
     assert "older than 2.1.287" in told(home, "warning")[0]
 

@@ -212,7 +212,7 @@ def test_entries_of_a_project_start_nothing_but_our_launcher(home: Home) -> None
 def test_settings_that_hold_nothing_of_ours_are_not_touched(home: Home, raw: bytes) -> None:
     """They need not even be valid, unless they speak of brimline."""
     home.settings.write_bytes(raw)
-    part = parts.Settings(str(home.settings), home.data, home.project)
+    part = parts.Settings(str(home.settings), home.data)
     if raw.startswith(b"brimline"):
         with pytest.raises(InstallError, match=r"not valid JSON.*; nothing was changed"):
             part.plan_or_remove(do=True)
@@ -300,8 +300,8 @@ def test_a_patch_shows_a_long_new_file_by_its_size() -> None:
 
 
 def test_remarks_say_what_is_wrong_then_what_stays_then_what_to_run() -> None:
-    """What stands on a line of its own stays on it; the rules were told before."""
-    plan = parts.Plan(notes=[parts.ALLOWED, "n\ncopy this"], warnings=["w"], to_do=["do a", "do b"])
+    """What stands on a line of its own stays on it."""
+    plan = parts.Plan(notes=["n\ncopy this"], warnings=["w"], to_do=["do a", "do b"])
 
     lines = ["Warning: w", "Note: n", "copy this", "Left for you to run:", "  do a", "  do b"]
     assert command._warning_and_note_lines(plan) == lines
@@ -322,12 +322,12 @@ def test_what_is_put_back_is_the_first_original_while_nobody_else_wrote(
     """Else the settings as somebody left them, without us."""
     home.settings.write_bytes(b'{"a": 1}')
     first = entries.Wiring("/usr/bin/python3", "/one", home.data)
-    part = parts.Settings(str(home.settings), home.data, home.project, first)
+    part = parts.Settings(str(home.settings), home.data, first)
     assert part.plan_or_install(do=True).has_changes
     assert not part.plan_or_install(do=True).has_changes
     home.settings.write_bytes(home.settings.read_bytes() + edit)
     second = first._replace(root="/two")
-    again = parts.Settings(str(home.settings), home.data, home.project, second)
+    again = parts.Settings(str(home.settings), home.data, second)
     assert again.plan_or_install(do=True).has_changes
 
     record = records.load_record(home.data, str(home.settings))
@@ -339,41 +339,9 @@ def test_what_is_put_back_is_the_first_original_while_nobody_else_wrote(
     assert records.load_record(home.data, str(home.settings)) is None
 
 
-def test_the_status_line_of_a_weaker_scope_is_carried_along(home: Home) -> None:
-    """Ours in there stands for the one that it wraps."""
-    wired = entries.Wiring("/usr/bin/python3", "/one", home.data)
-    path = parts.settings_path("project", home.project)
-    user, project = (
-        parts.Settings(str(file), home.data, home.project, wired) for file in (home.settings, path)
-    )
-
-    def wrapped() -> str | None:
-        (change,) = project.plan_or_install(do=False).files
-        line = json.loads(change.after or b"")["statusLine"]["command"]
-        ours = entries.parse_our_statusline(line)
-        assert ours is not None
-        return ours.wrapped
-
-    assert wrapped() == "date"
-    user.plan_or_install(do=True)
-    assert wrapped() == "date"
-    home.settings.write_text("{}")
-    assert wrapped() is None
-
-
-def test_the_user_is_told_what_is_let_pass(home: Home) -> None:
-    """And not again."""
-    wired = entries.Wiring("/usr/bin/python3", "/one", home.data, allow=True)
-    part = parts.Settings(str(home.settings), home.data, home.project, wired)
-    assert part.plan_or_install(do=True).notes == [parts.ALLOWED]
-    later = parts.Settings(str(home.settings), home.data, home.project, wired._replace(root="/two"))
-
-    assert later.plan_or_install(do=True).notes == []
-
-
 def test_the_launcher_goes_once_no_settings_name_it(home: Home) -> None:
     """One that is not ours stays, and so does what else is in its folder."""
-    home.install("--no-mcp", "--no-mod")
+    home.install("--no-mod")
     assert parts.remove_launcher_if_unused(home.data, home.project) == []
     home.settings.write_text("{}")
     (home.launcher.parent / "other").write_text("")

@@ -17,7 +17,7 @@ WIRED = entries.Wiring(
     "/usr/bin/python3", "/opt/brim line's/lib", "/it's/brimline", "/it's/brimline/bin/hook"
 )
 RULES = ("Bash(brimline store get:*)", "mcp__brimline__recall")
-PLAIN = entries.Wiring("/usr/bin/python3", "/opt/lib", "/data", allow=True)
+PLAIN = entries.Wiring("/usr/bin/python3", "/opt/lib", "/data")
 OTHER = {"type": "command", "command": "theirs", "timeout": 5}
 THEIRS = {"type": "command", "command": "echo from brimline.launch import main"}
 PIPED = {"type": "command", "command": entries.statusline_command(WIRED) + " | cut -c1-80"}
@@ -74,10 +74,10 @@ def test_taking_out_what_was_wired_in_gives_the_same_text(
     """Whatever the settings are; twice is once, and an upgrade is a first install."""
     before = wiring.with_entries(text, first._replace(root="/old/root"))
     assert wiring.without_entries(before, json.loads(text)) == text
-    after = wiring.with_entries(before, second._replace(allow=first.allow))
+    after = wiring.with_entries(before, second)
 
     assert "/old/root" not in after
-    assert wiring.with_entries(after, second._replace(allow=first.allow)) == after
+    assert wiring.with_entries(after, second) == after
     assert wiring.without_entries(after, json.loads(text)) == text
 
 
@@ -208,19 +208,9 @@ def test_the_mod_is_named_once_and_one_that_is_switched_off_stays_so(
 def test_rules_of_earlier_versions_go(original: dict[str, Any] | None, left: list[str]) -> None:
     """Not those that were there before us, as far as that is known."""
     text = json.dumps({"permissions": {"allow": ["x", *RULES]}})
-    wired = json.loads(wiring.with_entries(text, PLAIN, None, original))
+    wired = json.loads(wiring.with_entries(text, PLAIN, original))
 
     assert sorted(wired["permissions"]["allow"]) == sorted(left)
-
-
-@pytest.mark.parametrize(("allow", "watched"), [(True, True), (False, False), (None, False)])
-def test_recalls_are_let_pass_where_that_is_wanted(allow: bool | None, watched: bool) -> None:
-    """And stay so where nothing is said."""
-    text = wiring.with_entries("{}", PLAIN._replace(allow=allow))
-
-    for each in (text, wiring.with_entries(text, PLAIN._replace(allow=None, root="/two"))):
-        (group,) = json.loads(each)["hooks"]["PreToolUse"]
-        assert (set(table.RECALL) <= set(group["matcher"].split("|"))) is watched
 
 
 @pytest.mark.parametrize(
@@ -233,16 +223,3 @@ def test_hooks_of_another_shape_are_refused(hooks: Any, said: str) -> None:
         wiring.with_entries(json.dumps({"hooks": hooks}), PLAIN)
     with pytest.raises(InstallError, match="not a JSON object"):
         wiring.with_entries("[]", PLAIN)
-
-
-@pytest.mark.parametrize("scout", [True, False])
-def test_the_scouts_tools_are_watched_where_it_is_on(scout: bool) -> None:
-    """By the matcher of the group."""
-    groups = entries.hook_group_by_event(PLAIN._replace(scout=scout))
-    wanted = {
-        event: row.tool_matcher(("recall", *["scout"] * scout))
-        for event, row in table.EVENTS.items()
-    }
-
-    assert {event: group.get("matcher") for event, group in groups.items()} == wanted
-    assert groups != entries.hook_group_by_event(PLAIN._replace(scout=not scout))

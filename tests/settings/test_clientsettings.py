@@ -208,31 +208,6 @@ def _write(project_dir: str, scope: str, document: dict[str, Any]) -> None:
     path.write_text(json.dumps(document))
 
 
-@pytest.mark.parametrize(
-    ("matcher", "allow", "barred", "expected"),
-    [
-        ("", [], [], False),
-        ("Skill|mcp__brimline__recall", [], [], True),
-        ("mcp__brimline__recall2", [], [], False),
-        ("mcp__brimline__recall", [], ["mcp__brimline"], False),
-        ("", ["mcp__brimline"], [], True),
-        ("", ["Bash(brimline store get:*)", "mcp__other__recall"], [], False),
-        ("", ["mcp__brimline__recall"], ["mcp__brimline"], False),
-        (7, "Bash", 7, False),
-    ],
-)
-@pytest.mark.parametrize("barring", ["deny", "ask"])
-def test_whether_recalls_are_let_pass_is_read_from_hooks_and_rules(
-    project_dir: str, matcher: Any, allow: Any, barred: Any, barring: str, *, expected: bool
-) -> None:
-    """A rule that denies or asks is stronger."""
-    hooks = {"PreToolUse": [{"matcher": matcher}]}
-    rules = {"allow": allow, barring: barred}
-    _write(project_dir, "local", {"permissions": rules, "hooks": hooks})
-
-    assert clientsettings.is_recall_allowed(project_dir) is expected
-
-
 @pytest.mark.parametrize(("size", "tokens"), [(2 << 20, 5), ((2 << 20) + 1, None)])
 def test_a_settings_file_is_read_up_to_two_megabytes(
     size: int, tokens: int | None, project_dir: str

@@ -32,15 +32,15 @@ class Answered:
         # Whether the event counts too where a subagent caused it: that one has its own window.
         self.subagents = subagents
 
-    def tool_matcher(self, switched_on: tuple[str, ...] = ()) -> str | None:
-        """The tools that the client is to call us for; None where a room is asked in any case."""
+    def tool_matcher(self, *, scout: bool = False) -> str | None:
+        """The tools that the client is to call us for; None where a room is asked in any case.
+
+        Args:
+            scout: whether those are among them that the scout alone is asked about.
+        """
         if "" in self.rooms.values():
             return None
-        wanted = [
-            tools
-            for room, tools in self.rooms.items()
-            if room not in OPTIONAL or room in switched_on
-        ]
+        wanted = [tools for room, tools in self.rooms.items() if room != "scout" or scout]
         return "*" if "*" in wanted else "|".join(wanted)
 
 
@@ -108,8 +108,6 @@ EVENTS = {
         timeout_s=5,
     ),
 }
-# Rooms whose tools the client calls us for only where the user wants that.
-OPTIONAL = ("scout", "recall")
 # Rooms that are asked even in a session where the user silenced the others.
 WHILE_OFF = ("slash",)
 # After this event's answer is written, rooms tidy up.

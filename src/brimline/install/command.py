@@ -5,12 +5,12 @@ from __future__ import annotations
 import difflib
 import os
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from brimline import output
-from brimline.errors import BrimlineError, InstallError, reason
+from brimline.errors import InstallError, reason
 from brimline.fast import io, paths
 from brimline.install import client, datafolder, entries, modfolder, parts, pythons, settingsfile
 from brimline.install.doctor import findings_text, run_checks_as_document
@@ -25,40 +25,29 @@ if TYPE_CHECKING:
 
     Part = Settings | Mod | parts.Commands | parts.McpServer
 
-_SCOPES = click.Choice(parts.SCOPES)
-_USER_ONLY = "slash commands, the MCP server and the mod come with --scope user only"
 _AT_WORK = "the plugin {0} is at work: what this installs rests while that is on"
 _STAYS = "the plugin stays: `claude plugin uninstall {0}` takes it out"
+_ALLOWS = "allow   the model to fetch unasked what the same project stored"
+_KEEPS = "stores  usage figures, large results, messages and replies, past sessions too"
 # A new file that is longer is the mod's program, in which the settings would drown.
 _LONG_BYTES = 8_000
 _NO_NEWLINE = "\n\\ No newline at end of file\n"
 
 
-class _Asked(NamedTuple):
-    """What the user wants installed."""
-
-    scope: str
-    no_mcp: bool
-    no_mod: bool
-    no_allow: bool
-    interpreter: str | None
-
-
 @output.command("install")
-@click.option("--scope", type=_SCOPES, default="user", show_default=True, help="Which settings.")
-@click.option("--no-mcp", is_flag=True, help="Do not register the MCP server.")
 @click.option("--no-mod", is_flag=True, help="Leave compactions to the client.")
-@click.option("--no-allow", is_flag=True, help="Have the client ask before each recall.")
 @click.option("--interpreter", metavar="PATH", help="The Python that runs the hooks.")
 @click.option("--diff", is_flag=True, help="Show every line that changes.")
 @output.dry_run_option
 @output.yes_option
-def install(diff: bool, dry_run: bool, yes: bool, as_json: bool, **chosen: Any) -> None:
+def install(
+    no_mod: bool, interpreter: str | None, diff: bool, dry_run: bool, yes: bool, as_json: bool
+) -> None:
     """Wire brimline into Claude Code, keeping everything that is there.
 
     Hooks and the status line go into the client's settings; slash commands, the MCP server and the
-    mod that compacts without a model come along for the user. The model may then fetch unasked what
-    sessions of the same project stored and said, and nothing else.
+    mod that compacts without a model come along. The model may then fetch unasked what sessions of
+    the same project stored and said, and nothing else.
 
     \b
     Example:
@@ -66,16 +55,13 @@ def install(diff: bool, dry_run: bool, yes: bool, as_json: bool, **chosen: Any) 
       brimline install --yes
       brimline install --no-mod
     """
-    options = _Asked(**chosen)
     home_dir, project_dir = paths.data_dir(), os.getcwd()
-    path = parts.settings_path(options.scope, project_dir)
-    wired = parts.wiring_of_chosen_python(home_dir, path, options.interpreter)
-    to_install = _parts_to_install(options, wired, home_dir, project_dir)
+    place = parts.settings_path("user", project_dir)
+    wired = parts.wiring_of_chosen_python(home_dir, place, interpreter)
+    to_install = _parts_to_install(wired, place, home_dir, has_mod=not no_mod)
     plans = _plan_or_install_parts(to_install, do=False)
-    remarks = Plan(notes=[] if options.scope == "user" else [_USER_ONLY])
-    remarks.notes += _notes_on_plugin(project_dir, _AT_WORK)
+    remarks = Plan(notes=_notes_on_plugin(project_dir, _AT_WORK))
     whole = Plan.join_plans([*plans, remarks])
-    place = to_install[0].subject
     report = {"settings": place, "interpreter": wired.interpreter}
     patch = _diff_of_plan(whole, in_full=as_json) if diff or dry_run else ""
     shown = [patch.rstrip("\n")] * bool(diff and patch) + _lines_of_plans(to_install, plans, wired)
@@ -94,7 +80,6 @@ def install(diff: bool, dry_run: bool, yes: bool, as_json: bool, **chosen: Any) 
     lines.append("It takes effect in new sessions. `brimline doctor` checks it.")
     text = "\n".join([*(lines if done.has_changes else [already]), *_warning_and_note_lines(done)])
     output.answer(report | _plan_document(done), text, as_json=as_json)
-    _ask_to_index_past_sessions(home_dir, project_dir, yes=yes)
 
 
 def _notes_on_plugin(project_dir: str, words: str) -> list[str]:
@@ -102,34 +87,13 @@ def _notes_on_plugin(project_dir: str, words: str) -> list[str]:
     return [words.format(plugin)] if plugin else []
 
 
-def _ask_to_index_past_sessions(home_dir: str, project_dir: str, *, yes: bool) -> None:
-    """Let memory read the sessions there are, if the user wants that now."""
-    from brimline.recall import deep, hits
-
-    state = hits.reading_progress_if_unfinished(home_dir)
-    if state is None:
-        return
-    sessions = output.count_text(state["sessions"] - state["read"], "past session")
-    question = f"Read {sessions} into the search of memory, about {state['seconds']:,} s?"
-    if not yes and not (sys.stdin.isatty() and click.confirm(question, default=True, err=True)):
-        output.print_note(hits.progress_text(state))
-        return
-    exclude = config.load(home_dir, project_dir).values["memory.exclude"]
-    try:
-        total = deep.bytes_of_unread_sources(home_dir, project_dir)
-        with output.Progress("Reading sessions", total) as progress:
-            deep.index_sources(home_dir, project_dir, exclude, progress=progress.advance)
-    except (KeyboardInterrupt, BrimlineError, OSError) as error:
-        reason = "interrupted" if isinstance(error, KeyboardInterrupt) else error
-        output.print_note(f"not all was read ({reason}): each session's start goes on with it")
-
-
 @output.command("uninstall")
-@click.option("--scope", type=_SCOPES, help="Only this scope; otherwise wherever it is installed.")
 @click.option("--delete-data", is_flag=True, help="Also delete everything brimline has stored.")
 @output.yes_option
-def uninstall(scope: str | None, delete_data: bool, yes: bool, as_json: bool) -> None:
+def uninstall(delete_data: bool, yes: bool, as_json: bool) -> None:
     """Remove brimline from Claude Code; settings that only it changed are as before, to the byte.
+
+    Whatever settings hold it: earlier versions also wrote into those of a project.
 
     \b
     Example:
@@ -137,7 +101,7 @@ def uninstall(scope: str | None, delete_data: bool, yes: bool, as_json: bool) ->
       brimline uninstall --delete-data
     """
     home_dir, project_dir = parts.data_folder_of_user_install(paths.data_dir()), os.getcwd()
-    removable = _parts_to_remove(scope, home_dir, project_dir)
+    removable = _parts_to_remove(home_dir, project_dir)
     data = datafolder.Stored(home_dir) if delete_data else None
     problems: list[str] = []
     _require_consent_to_remove(removable, data, problems, yes=yes)
@@ -148,8 +112,7 @@ def uninstall(scope: str | None, delete_data: bool, yes: bool, as_json: bool) ->
     whole = Plan.join_plans(done)
     whole.notes += _notes_on_plugin(project_dir, _STAYS)
     whole.files += parts.remove_launcher_if_unused(home_dir, project_dir)
-    if scope in (None, "user"):
-        pinned.forget(home_dir)
+    pinned.forget(home_dir)
     report = {"settings": [part.path for part in out if isinstance(part, Settings)]}
     report |= _plan_document(whole) | {"restored_sessions": restored, "problems": problems}
     report |= _delete_data_unless_needed(data, problems)
@@ -203,25 +166,14 @@ def doctor(as_json: bool) -> None:
 
 
 def _parts_to_install(
-    options: _Asked, wired: entries.Wiring, home_dir: str, project_dir: str
+    wired: entries.Wiring, settings_path: str, home_dir: str, *, has_mod: bool
 ) -> list[Part]:
-    """Return what to install, in order.
-
-    Slash commands, the MCP server and the mod are the user's: the other scopes are shared with
-    others, or would show them in one folder only, so that there they are left out.
-    """
+    """Return what to install, in order."""
     started = pythons.program_of_this_process(home_dir)
-    is_shared = options.scope == "project"  # others decide for themselves
-    wired = wired._replace(allow=not (options.no_allow or options.no_mcp or is_shared))
-    if options.scope == "user":
-        wired = wired._replace(mod="" if options.no_mod else modfolder.mod_folder(home_dir))
-    path = parts.settings_path(options.scope, project_dir)
-    chosen: list[Part] = [Settings(path, home_dir, project_dir, wired)]
-    if options.scope == "user":
-        chosen += [] if options.no_mod else [Mod(home_dir, wired)]
-        chosen.append(parts.Commands(home_dir, started, has_mod=not options.no_mod))
-        chosen += [] if options.no_mcp else [parts.McpServer(started)]
-    return chosen
+    wired = wired._replace(mod=modfolder.mod_folder(home_dir) if has_mod else "")
+    chosen: list[Part] = [Settings(settings_path, home_dir, wired)]
+    chosen += [Mod(home_dir, wired)] if has_mod else []
+    return [*chosen, parts.Commands(home_dir, started, has_mod=has_mod), parts.McpServer(started)]
 
 
 def _plan_or_install_parts(found: list[Part], *, do: bool) -> list[Plan]:
@@ -246,15 +198,10 @@ def _lines_of_plans(found: list[Part], plans: list[Plan], wired: entries.Wiring)
         return []
     if any(isinstance(part, parts.McpServer) for part in found) and not client.claude_on_path():
         lines.append("later   the MCP server: `claude` is not on PATH; install again once it is")
-    if any(parts.ALLOWED in plan.notes for plan in plans):
-        lines.append(
-            "allow   the model to fetch unasked what the same project stored (--no-allow: ask)"
-        )
     if any(isinstance(part, Mod) for part in found):
         lines += modfolder.EFFECT
-    undo = ["undo    brimline uninstall", "diff    brimline install --dry-run --diff"]
-    kept = "stores  usage figures, large results, messages and replies, past sessions too"
-    return [*lines, f"python  {wired.interpreter}", f"data    {wired.home}", kept, *undo]
+    lines += [_ALLOWS, f"python  {wired.interpreter}", f"data    {wired.home}", _KEEPS]
+    return [*lines, "undo    brimline uninstall", "diff    brimline install --dry-run --diff"]
 
 
 def _file_lines(part: Part, plan: Plan) -> list[str]:
@@ -276,7 +223,7 @@ def _write_or_change_word(changes: list[Change]) -> str:
 def _warning_and_note_lines(plan: Plan) -> list[str]:
     """Return what did not work, what is left alone, and what is left to the user."""
     lines = [f"Warning: {text}" for text in plan.warnings]
-    lines += [f"Note: {text}" for text in plan.notes if text != parts.ALLOWED]
+    lines += [f"Note: {text}" for text in plan.notes]
     # What stands on a line of its own is to be copied.
     told = [text.split("\n") for text in lines]
     lines = [line for head, *rest in told for line in (output.wrapped_text(head), *rest)]
@@ -339,13 +286,10 @@ def _make_data_folder_and_compile(wired: entries.Wiring, project_dir: str) -> li
     return warnings
 
 
-def _parts_to_remove(scope: str | None, home_dir: str, project_dir: str) -> list[Part]:
+def _parts_to_remove(home_dir: str, project_dir: str) -> list[Part]:
     """Return what may have to be taken out, in order."""
     known = parts.known_settings_paths(home_dir, project_dir)
-    chosen = [parts.settings_path(scope, project_dir)] if scope else known
-    settings: list[Part] = [Settings(path, home_dir, project_dir) for path in chosen]
-    if scope not in (None, "user"):
-        return settings
+    settings: list[Part] = [Settings(path, home_dir) for path in known]
     started = pythons.program_of_this_process(home_dir)
     # The mod last: once no settings name it, the client's command changes none of them.
     return [parts.Commands(home_dir, started), parts.McpServer(started), *settings, Mod(home_dir)]

@@ -125,12 +125,12 @@ def _check_entries(
 ) -> Iterator[Said]:
     """Our entries in one settings file, and what they start."""
     place = {"path": path, "events": _missing_events_text(ours)}
-    place["install"] = _install_command_for_file(path, project_dir)
+    place["install"] = _command_that_renews(path, project_dir)
     if place["events"]:
         yield "events-missing", place
     else:
         wired = parts.wiring_for_interpreter(ours[0].interpreter or "", home_dir)
-        stale = parts.Settings(path, home_dir, project_dir, wired).plan_or_install(do=False).files
+        stale = parts.Settings(path, home_dir, wired).plan_or_install(do=False).files
         place["stale"] = ", ".join(change.path for change in stale)
         yield "entries-stale" if stale else "entries-current", place
     if not all(parts.is_trusted_entry(entry, path, home_dir) for entry in ours):
@@ -144,10 +144,12 @@ def _check_entries(
         yield from _check_started_program(entry)
 
 
-def _install_command_for_file(path: str, project_dir: str) -> str:
+def _command_that_renews(path: str, project_dir: str) -> str:
+    """Return what puts entries right; those of a project are of an earlier version."""
     files = clientsettings.path_by_scope(project_dir)
-    scope = next((scope for scope, file in files.items() if file == path), "user")
-    return f"{_INSTALL} --scope {scope}" if scope in parts.SCOPES else f"correct {path}"
+    if path == files["managed"]:
+        return f"correct {path}"
+    return _INSTALL if path == files["user"] else f"brimline uninstall, then {_INSTALL}"
 
 
 def _missing_events_text(ours: list[entries.Installed]) -> str:
@@ -162,8 +164,8 @@ def _check_status_line(_home_dir: str, project_dir: str) -> Iterator[Said]:
     command = wiring.statusline_command_of(settings[shown]) if shown else None
     is_ours = entries.starts_brimline(command or "")
     if shown and not is_ours and any(map(entries.our_hooks_in, settings.values())):
-        take_out = f'take "statusLine" out of {shown}, then {_INSTALL}'
-        fix = take_out if command is None else _install_command_for_file(shown, project_dir)
+        is_taken_in = command is not None and shown == parts.settings_path("user", project_dir)
+        fix = _INSTALL if is_taken_in else f'take "statusLine" out of {shown}, then {_INSTALL}'
         yield "foreign-status-line", {"path": shown, "install": fix}
 
 

@@ -34,8 +34,6 @@ class Wiring(NamedTuple):
     """Whether the scout's tools are watched too."""
     mod: str | None = None
     """The folder that the client loads the mod from; None: the mod is left out."""
-    allow: bool | None = None
-    """Whether recalls are let pass without asking; None: as it is."""
 
     def hook_argv(self, event: str) -> list[str]:
         """Return what the client starts at an event."""
@@ -195,6 +193,5 @@ def _hook_group_for_event(event: str, wiring: Wiring) -> dict[str, Any]:
     command, *arguments = wiring.hook_argv(event)
     entry: dict[str, Any] = {"type": "command", "command": command, "args": arguments}
     entry["timeout"] = answered.timeout_s
-    switched_on = {"scout": wiring.scout, "recall": wiring.allow}
-    matcher = answered.tool_matcher(tuple(room for room, is_on in switched_on.items() if is_on))
+    matcher = answered.tool_matcher(scout=wiring.scout)
     return ({} if matcher is None else {"matcher": matcher}) | {"hooks": [entry]}

@@ -101,7 +101,7 @@ def plugin_files() -> dict[str, bytes]:
     from brimline.mod import modsource
 
     start = "${CLAUDE_PLUGIN_ROOT}/hooks/start"
-    groups = entries.hook_group_by_event(entries.Wiring("", "", "", launcher=start, allow=True))
+    groups = entries.hook_group_by_event(entries.Wiring("", "", "", launcher=start))
     hooks = {event: [group] for event, group in groups.items() if event not in _LEFT_TO_MOD}
     for group in groups.values():
         group["hooks"][0]["args"].insert(0, "${CLAUDE_PLUGIN_DATA}")

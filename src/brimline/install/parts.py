@@ -24,10 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 SCOPES = ("user", "project", "local")
-ALLOWED = (
-    "the model may fetch unasked (`recall`) what sessions of the same project stored and said; "
-    "with `--no-allow` you are asked each time"
-)
 
 
 @dataclass
@@ -184,11 +180,9 @@ def remove_launcher_if_unused(home_dir: str, project_dir: str) -> list[Change]:
 class Settings:
     """The launcher; the hooks and status line in one of the client's files."""
 
-    def __init__(
-        self, path: str, home_dir: str, project_dir: str, wired: entries.Wiring = entries.NOWHERE
-    ) -> None:
+    def __init__(self, path: str, home_dir: str, wired: entries.Wiring = entries.NOWHERE) -> None:
         """Name the file, the data folder with its record, and for installing what to start."""
-        self.path, self.home_dir, self.project_dir, self.wired = path, home_dir, project_dir, wired
+        self.path, self.home_dir, self.wired = path, home_dir, wired
         self.backups, self.subject = f"{home_dir}/backups", path
 
     def plan_or_install(self, *, do: bool) -> Plan:
@@ -217,8 +211,7 @@ class Settings:
     def _plan_or_install_entries(self, *, do: bool) -> Plan:
         file, known = settingsfile.read(self.path), records.load_record(self.home_dir, self.path)
         try:
-            below, original = self._status_line_of_weaker_scope(), _parsed_original_or_none(known)
-            text = wiring.with_entries(file.text, self.wired, below, original)
+            text = wiring.with_entries(file.text, self.wired, _parsed_original_or_none(known))
         except InstallError as error:
             raise InstallError(f"{self.path}: {error}; nothing was changed") from None
         after = file.encode(text)
@@ -226,9 +219,6 @@ class Settings:
             return Plan()
         settingsfile.require_writable(file)
         plan = Plan([Change(self.path, file.raw, after)])
-        parsed = wiring.parse_settings(file.text)
-        if self.wired.allow and not clientsettings.lets_recall_pass(parsed):
-            plan.notes.append(ALLOWED)
         if do:
             records.save_record(self.home_dir, _make_record(file, after, known))
             plan.backup = settingsfile.replace_settings(file, after, self.backups)
@@ -266,18 +256,6 @@ class Settings:
         text = wiring.without_entries(file.text, _parsed_original_or_none(known))
         created = known is not None and known.original is None
         return None if created and not wiring.parse_settings(text) else file.encode(text)
-
-    def _status_line_of_weaker_scope(self) -> str | None:
-        """The status line of a weaker scope, which one in this settings file would hide."""
-        found = None
-        for scope in SCOPES:
-            file = settings_path(scope, self.project_dir)
-            if file == self.path:
-                break
-            command = wiring.statusline_command_of(clientsettings.read_settings(file))
-            ours = entries.parse_our_statusline(command)
-            found = (ours.wrapped if ours else command) or found
-        return found
 
 
 def _make_record(file: settingsfile.SettingsFile, after: bytes, known: Record | None) -> Record:

@@ -68,7 +68,7 @@ def _text_with_line(text: str, home_dir: str) -> str:
         raise InstallError(f"{launcher} is not brimline's: move it")
     if not os.path.lexists(launcher):  # what `brimline install` wrote serves as well
         _write_launcher(home_dir)
-    return wiring.with_statusline(text, _wiring(home_dir), None)
+    return wiring.with_statusline(text, _wiring(home_dir))
 
 
 def renew(*folders: str) -> None:

@@ -169,7 +169,7 @@ def _switch_scout_and_answer(*, enabled: bool, as_json: bool) -> None:
     config.compile_policy(home_dir, project_dir)
     renewed, changed = parts.wiring_of_chosen_python(home_dir, known[0]), []
     for path in wired:
-        plan = parts.Settings(path, home_dir, project_dir, renewed).plan_or_install(do=True)
+        plan = parts.Settings(path, home_dir, renewed).plan_or_install(do=True)
         changed += [change.path for change in plan.files]
     state = "on" if enabled else "off"
     problem = reads.load_ignore_patterns(project_dir).problem

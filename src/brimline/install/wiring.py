@@ -10,24 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 from brimline.errors import InstallError
 from brimline.install import entries, jsontext
-from brimline.settings import clientsettings, plugins
+from brimline.settings import plugins
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
 
-def with_entries(
-    text: str,
-    wiring: entries.Wiring,
-    inherited: str | None = None,
-    original: dict[str, Any] | None = None,
-) -> str:
+def with_entries(text: str, wiring: entries.Wiring, original: dict[str, Any] | None = None) -> str:
     """Add or renew our entries.
 
     Args:
         text: the settings; blank ones become an object.
         wiring: where the entries shall point to.
-        inherited: the status line that a new one here would hide, to be carried along.
         original: what they were before us, where that is known: rules that are not in it are ours,
             and go.
 
@@ -35,13 +29,11 @@ def with_entries(
         InstallError: the settings have a shape that the client would not understand either.
     """
     text = text if text.strip() else "{}\n"
-    if wiring.allow is None:
-        wiring = wiring._replace(allow=clientsettings.lets_recall_pass(parse_settings(text)))
     wanted = entries.hook_group_by_event(wiring)
     _refuse_unusable_hooks_value(parse_settings(text), wanted)
     for event in dict.fromkeys([*_groups_by_event(text), *wanted]):
         text = _with_only_our_group(text, event, wanted.get(event))
-    text = with_statusline(text, wiring, inherited)
+    text = with_statusline(text, wiring)
     text = text if original is None else _without_rules(text, original)
     return text if wiring.mod is None else _with_mod(text, wiring.mod)
 
@@ -109,18 +101,17 @@ def _with_only_our_group(
     return jsontext.with_appended(text, place, wanted)
 
 
-def with_statusline(text: str, wiring: entries.Wiring, inherited: str | None) -> str:
+def with_statusline(text: str, wiring: entries.Wiring) -> str:
     """Add or renew our status line, with what was there before inside it."""
     settings = parse_settings(text)
     if "statusLine" not in settings:
-        value = {"type": "command", "command": entries.statusline_command(wiring, inherited)}
+        value = {"type": "command", "command": entries.statusline_command(wiring)}
         return jsontext.with_new_member(text, (), "statusLine", value)
     current = statusline_command_of(settings)
     ours = entries.parse_our_statusline(current)
     if current is None or (ours is None and entries.starts_brimline(current)):
         return text  # of a kind we do not know, or somebody built ours into a command of their own
-    wrapped = ours.wrapped if ours else current
-    wanted = entries.statusline_command(wiring, inherited if wrapped is None else wrapped)
+    wanted = entries.statusline_command(wiring, ours.wrapped if ours else current)
     return text if current == wanted else jsontext.with_value(text, _LINE, wanted)
 
 

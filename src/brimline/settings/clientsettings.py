@@ -54,7 +54,6 @@ def settings_moving_compaction(project_dir: str) -> dict[str, Any]:
         "idle_enabled": _value_if_of_type(merged.get("idleCompaction"), bool),
         "idle_least_tokens": None,
         "cleanup_days": _positive_int_or_none(merged.get("cleanupPeriodDays")),
-        "recall_allowed": is_recall_allowed(project_dir) or None,
         "memory_off": merged.get("autoMemoryEnabled") is False or None,
     }
     written = merged["env"].items()
@@ -155,18 +154,6 @@ def is_mcp_server_ours() -> bool:
     return "brimline" in told and (words[-1:] == ["mcp"] or " mcp --data " in told)
 
 
-def is_recall_allowed(project_dir: str) -> bool:
-    """Whether the model may fetch what this project stored without asking: our hook lets it."""
-    held = {
-        name: texts_listed_in_settings(project_dir, "permissions", name)
-        for name in ("allow", "ask", "deny")
-    }
-    files = path_by_scope(project_dir)
-    watched = [lets_recall_pass(read_settings(files[scope])) for scope in ("user", "local")]
-    may = any(watched) or any(map(is_rule_about_recall, held["allow"]))
-    return may and not any(map(is_rule_about_recall, held["ask"] + held["deny"]))
-
-
 def namesakes(project_dir: str) -> list[str]:
     """Files of a project, or above it, that put something in the place of what is ours by name.
 
@@ -192,14 +179,6 @@ def _names_us(path: str, key: str) -> bool:
         return False
     named = found.get(key) if isinstance(found, dict) else None
     return found is None or (isinstance(named, dict) and SERVER in named)
-
-
-def lets_recall_pass(settings: dict[str, Any]) -> bool:
-    """Tell whether hooks in settings are called before a recall, as ours are to let it pass."""
-    hooks = settings.get("hooks")
-    groups = hooks.get("PreToolUse") if isinstance(hooks, dict) else None
-    matchers = [group.get("matcher") for group in groups or () if isinstance(group, dict)]
-    return any(name in str(matcher).split("|") for matcher in matchers for name in _RECALL)
 
 
 def is_rule_about_recall(rule: str) -> bool:

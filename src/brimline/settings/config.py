@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from brimline import __version__, models
 from brimline.errors import ConfigError, reason
 from brimline.fast import io, json, paths, policy
-from brimline.settings import clientsettings, presets
+from brimline.settings import clientsettings, plugins, presets
 from brimline.settings.catalogue import BY_KEY, SETTINGS, Setting
 from brimline.settings.values import check_and_complete_model, coerce, default_values
 
@@ -74,11 +74,16 @@ def _fill_from_preset(config: Config, *, environment: bool) -> None:
 def build_live_policy(home_dir: str, project_dir: str) -> policy.Policy:
     """Return what hooks would go by if the settings were compiled now; for commands."""
     config = load(home_dir, project_dir)
-    client = clientsettings.settings_moving_compaction(project_dir)
+    client = _facts_of_client(project_dir)
     policy.apply_client_environment(client)
     live = policy.Policy(config.values, client, [], learned=_read_learned_points(home_dir))
     live.models = [*config.models, *models.shipped_rows()]
     return live
+
+
+def _facts_of_client(project_dir: str) -> dict[str, Any]:
+    allowed = {"recall_allowed": plugins.is_recall_allowed(project_dir) or None}
+    return clientsettings.settings_moving_compaction(project_dir) | allowed
 
 
 def user_model_rows(home_dir: str) -> list[dict[str, Any]]:
@@ -197,7 +202,7 @@ def compile_policy(home_dir: str, project_dir: str) -> None:
         "explicit": _keys_no_preset_may_change(config),
         "preset": presets.preset_or_default(config.values["guard.preset"]),
         "models": models.rows_for_hooks(config.models),
-        "client": clientsettings.settings_moving_compaction(project_dir),
+        "client": _facts_of_client(project_dir),
         "sources": sources,
     }
     io.replace_file(paths.policy_file(home_dir, project_dir), json.dumps(document).encode("utf-8"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from brimline.fast import paths
+from brimline.fast import owntools, paths
 from brimline.settings import clientsettings
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ NAME = "brimline"
 MOD_NAME = f"{NAME}-mod"
 MOD = f"{MOD_NAME}@{NAME}"
 EARLIER_MOD = f"{NAME}@{NAME}"
+_RECALL = owntools.names("recall")
 
 
 def plugin_at_work(project_dir: str) -> str | None:
@@ -38,6 +39,31 @@ def plugins_of_our_name(project_dir: str) -> list[str]:
     for path in clientsettings.path_by_scope(project_dir).values():
         enabled |= _enabled_in(path)
     return [name for name, is_on in enabled.items() if is_on is True and _is_of_our_name(name)]
+
+
+def is_recall_allowed(project_dir: str) -> bool:
+    """Whether the model may fetch what this project stored without asking: our hook lets it.
+
+    It does so in the plugin, and where settings of the user's have it called before a recall. A
+    rule that asks or denies is stronger.
+    """
+    held = {
+        name: clientsettings.texts_listed_in_settings(project_dir, "permissions", name)
+        for name in ("allow", "ask", "deny")
+    }
+    about = {name: any(map(clientsettings.is_rule_about_recall, held[name])) for name in held}
+    files = clientsettings.path_by_scope(project_dir)
+    may = about["allow"] or plugin_at_work(project_dir) is not None
+    may = may or any(_is_asked_before_recall(files[scope]) for scope in ("user", "local"))
+    return may and not (about["ask"] or about["deny"])
+
+
+def _is_asked_before_recall(settings_path: str) -> bool:
+    hooks = _as_dict(clientsettings.read_settings(settings_path).get("hooks"))
+    groups = hooks.get("PreToolUse")
+    found = groups if isinstance(groups, list) else []
+    matchers = [_as_dict(group).get("matcher") for group in found]
+    return any(name in str(matcher).split("|") for matcher in matchers for name in _RECALL)
 
 
 def folder_of_marketplace(name: str) -> str | None:
