@@ -40,7 +40,7 @@ class Answered:
         """
         if "" in self.rooms.values():
             return None
-        wanted = [tools for room, tools in self.rooms.items() if room != "scout" or scout]
+        wanted = [tools for room, tools in self.rooms.items() if room not in OPTIONAL or scout]
         return "*" if "*" in wanted else "|".join(wanted)
 
 
@@ -108,6 +108,8 @@ EVENTS = {
         timeout_s=5,
     ),
 }
+# Rooms whose tools the client calls us for only where the user wants that.
+OPTIONAL = ("scout",)
 # Rooms that are asked even in a session where the user silenced the others.
 WHILE_OFF = ("slash",)
 # After this event's answer is written, rooms tidy up.
