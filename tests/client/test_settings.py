@@ -26,7 +26,7 @@ THEIRS = """{
 def test_in_two_files_each_hook_runs_once_and_uninstalling_leaves_the_bytes(
     client: Client, stub: StubApi
 ) -> None:
-    """The client runs identical entries once, theirs beside them; a file of ours only is gone."""
+    """The client runs identical entries once, theirs beside them; all of ours are taken out."""
     client.settings_path().write_bytes(THEIRS.encode())
     installed = Installed(client)
     installed.install()
@@ -42,7 +42,7 @@ def test_in_two_files_each_hook_runs_once_and_uninstalling_leaves_the_bytes(
     assert (client.project / "theirs.log").read_text(encoding="utf-8") == "ran\n"
     assert installed.command("uninstall", "--yes").returncode == 0
     assert client.settings_path().read_bytes() == THEIRS.encode()
-    assert not client.settings_path("local").exists()
+    assert json.loads(local.read_bytes()) == {}
 
 
 def test_where_the_client_leaves_all_hooks_out_nothing_is_measured_or_said(
