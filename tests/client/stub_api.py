@@ -51,6 +51,8 @@ class Turn:
     blocks: tuple[Json, ...] = ()
     usage: Json = field(default_factory=partial(filled, 10))
     """Empty: as long as the request is."""
+    applied_edits: tuple[Json, ...] = ()
+    """What the service says that it left out of the request."""
     status: int = 200
     error: str = ""
     gate: threading.Event | None = None
@@ -311,6 +313,7 @@ class _Handler(BaseHTTPRequestHandler):
             "stop_reason": turn.stop_reason,
             "stop_sequence": None,
             "usage": turn.usage or filled(measured(request.body)),
+            "context_management": {"applied_edits": list(turn.applied_edits)},
         }
 
     def _send_json(self, status: int, payload: Json) -> None:
@@ -339,7 +342,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 def _events(message: Json) -> Iterator[Json]:
     """Cut a finished message into the stream events that build it."""
-    start = {**message, "content": [], "stop_reason": None}
+    start = {**message, "content": [], "stop_reason": None, "context_management": None}
     start["usage"] = {**message["usage"], "output_tokens": 1}
     yield {"type": "message_start", "message": start}
     for index, block in enumerate(message["content"]):
@@ -349,7 +352,8 @@ def _events(message: Json) -> Iterator[Json]:
             yield {"type": "content_block_delta", "index": index, "delta": delta}
         yield {"type": "content_block_stop", "index": index}
     ending = {"stop_reason": message["stop_reason"], "stop_sequence": None}
-    yield {"type": "message_delta", "delta": ending, "usage": message["usage"]}
+    left_out = {"context_management": message["context_management"]}
+    yield {"type": "message_delta", "delta": ending, "usage": message["usage"], **left_out}
     yield {"type": "message_stop"}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -31,7 +32,9 @@ STAND_IN = "[Old tool result content cleared]"
 TOLD = f"[brimline] The client dropped {DROPPED} results (~"
 
 
-def work_then_pause(client: Client, stub: StubApi, *, has_note: bool) -> PrintResult:
+def work_then_pause(
+    client: Client, stub: StubApi, *, has_note: bool, by: str = "client"
+) -> PrintResult:
     """A session with many results that nobody has touched for two hours."""
     calls = [bash(f"seq {n}000 {n}900", filled(20_000 + 1_500 * n)) for n in range(CALLS)]
     stub.script(*calls, text("DONE", filled(80_000)))
@@ -44,7 +47,10 @@ def work_then_pause(client: Client, stub: StubApi, *, has_note: bool) -> PrintRe
             row["timestamp"] = earlier.isoformat(timespec="milliseconds").replace("+00:00", "Z")
     run.transcript.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     path = client.config / ".claude.json"
-    flags = {"cachedGrowthBookFeatures": CLEARING | (NOTE if has_note else {})}
+    wanted = CLEARING | (NOTE if has_note else {})
+    if by == "service":
+        wanted["tengu_wise_pearl"] = {}
+    flags = {"cachedGrowthBookFeatures": wanted}
     path.write_text(json.dumps(json.loads(path.read_bytes()) | flags), encoding="utf-8")
     return run
 
@@ -90,10 +96,46 @@ def test_the_model_gets_the_keys_with_the_clients_note_or_with_the_next_call(
         assert later.seen_text().count(TOLD) == 1
 
 
-def test_where_python_is_gone_the_note_is_the_clients_own(
+def test_where_no_mod_runs_the_hooks_say_it(
     client: Client, stub: StubApi, installed: Installed
 ) -> None:
-    """The session goes on as if nobody had asked."""
+    """With the call after the one that lacked them."""
+    installed.install("--no-mod")
+    run = work_then_pause(client, stub, has_note=True)
+    stub.script(bash("sleep 1"), bash("sleep 1"), text("END"))
+
+    again = client.run_print("Go on.", model=MODEL, env=ENV, args=["--resume", run.session_id])
+
+    check_dropped(again.main[0])
+    assert [request.seen_text().count(TOLD) for request in again.main] == [0, 1, 1]
+    assert installed.errors() == ""
+
+
+def test_what_the_service_leaves_out_is_said_once(
+    client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """The client asks it to; its reply says how many results there were, and words find them."""
+    run = work_then_pause(client, stub, has_note=True, by="service")
+    edit = {"type": "clear_tool_uses_20250919"}
+    edit |= {"cleared_tool_uses": DROPPED, "cleared_input_tokens": 21_000}
+    found = tool(RECALL, {"query": '"seq 3000"'}, filled(51_500))
+    turns = [bash("sleep 1", filled(51_000)), found, text("END")]
+    stub.script(*(replace(turn, applied_edits=(edit,)) for turn in turns))
+    args = ["--resume", run.session_id, "--mcp-config", str(Registered(client).config)]
+
+    again = client.run_print("Go on.", model=MODEL, env=ENV, args=args)
+
+    assert "clear_tool_uses" in str(again.main[0].body["context_management"])
+    told = f"The service left {DROPPED} results (~21k tokens) out of the last request"
+    assert [request.seen_text().count(told) for request in again.main] == [0, 1, 1]
+    assert '(Bash "seq 3000 3900")' in again.main[-1].results()[-1]
+    assert installed.errors() == ""
+
+
+def test_where_the_mod_gets_no_answer_the_note_is_the_clients_own(
+    client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """A hook names the results, with the next call."""
     run = work_then_pause(client, stub, has_note=True)
     answer_with(installed, "/bin/sh", "-c", "exit 3")
     stub.script(bash("true"), text("END"))
@@ -103,7 +145,7 @@ def test_where_python_is_gone_the_note_is_the_clients_own(
     assert again.result is not None
     assert again.result["result"] == "END"
     assert "resumed after a long pause" in again.main[0].seen_text()
-    assert TOLD not in again.main[-1].seen_text()
+    assert [request.seen_text().count(TOLD) for request in again.main] == [0, 1]
 
 
 def test_after_a_summary_the_card_counts_what_recall_finds(

@@ -279,8 +279,8 @@ def test_a_session_of_which_nothing_is_known_says_so() -> None:
         *("  requests  0", "  fullest   unknown", "  kept out  nothing yet"),
         *("No turn was recorded by hooks yet.", "No compaction yet."),
     ]
-    cleared = {"at": clock.format_utc(START), "results": 22, "tokens": 27_219}
-    line = f"{MINUTE}  the client dropped 22 results in a pause, ~27,219 tokens"
+    cleared = {"at": clock.format_utc(START), "results": 22, "tokens": 27_219, "by": "client"}
+    line = f"{MINUTE}  the client dropped 22 results, ~27,219 tokens"
     assert line in lookback.text(one_session(cleared=[cleared]))
     assert "  occupancy  " in told
     at = told.split("\n").index("Messages and blocks")

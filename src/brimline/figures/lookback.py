@@ -319,8 +319,8 @@ def _notice_lines(document: dict[str, Any]) -> list[str]:
     ]
     lines = ["Messages and blocks", *sorted(lines)] if lines else []
     return lines + [
-        f"{output.utc_minute_text(each['at'])}  the client dropped "
-        f"{output.count_text(each['results'], 'result')} in a pause, ~{each['tokens']:,} tokens"
+        f"{output.utc_minute_text(each['at'])}  the {each['by']} dropped "
+        f"{output.count_text(each['results'], 'result')}, ~{each['tokens']:,} tokens"
         for each in document["cleared"]
     ]
 

@@ -74,11 +74,12 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Cleared:
-    """Results that the client dropped by itself, after a pause."""
+    """Results that the client dropped by itself, after a pause, or the service."""
 
     at: float
     results: int
     tokens: int
+    by: str = "client"
 
 
 @dataclass(slots=True)
@@ -180,7 +181,12 @@ def figures_of_session(
         oldest = events[0]["at"] - _SLACK_S
         _add_all_by_time(found, events, [request for request in requests if request.at >= oldest])
     found.cleared = [
-        Cleared(event["at"], event.get("results", 0), event.get("freed_tokens", 0))
+        Cleared(
+            event["at"],
+            event.get("results", 0),
+            event.get("freed_tokens", 0),
+            event.get("source", "client"),
+        )
         for event in events
         if event["event"] == CLEARED
     ]

@@ -53,6 +53,8 @@ class Reading:
         self.known_model = model
         self.transcript: str | None = None
         self.offset = 0
+        # How many results the last request had no more.
+        self.cleared_results = 0
         self.history: list[int] = []
         # What was learned about how the user's earlier sessions grew.
         self.usual_growth_tokens: object = None
@@ -207,6 +209,7 @@ def make_reading(
     reading = Reading(size, compaction, model)
     reading.model = name
     reading.offset = tail.offset
+    reading.cleared_results = tail.usage.cleared_results if tail.usage else 0
     reading.client = policy.client
     reading.version = version
     reading.history = tail.history[::-1] if history is None else history

@@ -57,7 +57,7 @@ EVENTS = {
     ),
     "UserPromptSubmit": Answered(
         "user_prompt_submit",
-        {"slash": "", "gauge": "", "carry": "", "guard": "", "bulk": ""},
+        dict.fromkeys(("slash", "gauge", "carry", "guard", "bulk", "session"), ""),
         "answers `/brim:…`; measures; announces a tier that was entered, a rate limit, a reminder",
         subagents=False,
     ),
@@ -75,7 +75,7 @@ EVENTS = {
     ),
     "PostToolUse": Answered(
         "post_tool_use",
-        {"bulk": "*", "gauge": "*", "carry": "*", "guard": "*"},
+        dict.fromkeys(("bulk", "gauge", "carry", "guard", "session"), "*"),
         "measures; announces a tier that was entered; keeps large results out of the window",
         subagents=False,
     ),

@@ -23,7 +23,17 @@ FAST_MODULES = tuple(
         *("transcript", "transcript.clienttools", "transcript.usage", "state", "state.session"),
         *("gauge", "gauge.window", "gauge.reading", "gauge.hook"),
         *("bulk", "bulk.marks", "bulk.hook", "carry", "carry.hook"),
-        *("guard", "guard.hook", "hooks", "hooks.wire", "hooks.table", "hooks.turn", "hooks.entry"),
+        *(
+            "guard",
+            "guard.hook",
+            "session",
+            "session.hook",
+            "hooks",
+            "hooks.wire",
+            "hooks.table",
+            "hooks.turn",
+            "hooks.entry",
+        ),
     )
 )
 

@@ -48,7 +48,7 @@ _STDIN_LIMIT_BYTES = 256 << 20
 # The modules whose `respond` answers; the others are answered here.
 ANSWERED_BY = {
     "alive": "alive",
-    "cleared": "cleared",
+    "cleared": "client_cleared",
     "command": "typed_command",
     "pane": "pane",
     "pause": "cold_cache",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 FILES = {
     copies.FOLDER: r"[\w-]+\.json",
-    "sessions/*": "session-restored.json",
+    "sessions/*": r"session-restored\.json|session-cleared-[\w-]+",
     "backups/purges": "",
     "backups/purges/*": r"\d+\.jsonl|unfinished",
 }

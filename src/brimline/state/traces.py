@@ -19,7 +19,7 @@ FILES = {
     "": r"(errors|audit)\.jsonl(\.old)?|learned\.jsonl?",
     "sessions": "",
     "sessions/*": r"(statusline|telemetry)\.json|spool\.jsonl|off|mod-(alive|judged|notice|reading)"
-    r"|mod-cleared-[\d_]+|left-to-plugin|(spoke|window|compacted)-[\w.-]+",
+    r"|left-to-plugin|(spoke|window|compacted)-[\w.-]+",
     "memory": r"forgotten\.jsonl",
 }
 # What a session was told and has shown: after a day it may be told again.

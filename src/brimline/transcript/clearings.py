@@ -27,6 +27,7 @@ _NAMES = {
     NOBODY: "after a pause, and no record says by whom",
 }
 _MARK = b'"tool_results_cut"'
+_EDITS_MARK = b'"applied_edits"'
 _SENT_WHOLE = (*clienttools.DELEGATING, "Skill", "TaskCreate")
 _LOOK_BYTES = 1 << 20
 # A request that is so much smaller after such a pause was cleared by somebody.
@@ -99,6 +100,15 @@ def last_cut(path: str) -> tuple[float, list[str], int]:
             if call_ids:
                 return clock.parse_utc(row.timestamp_text_of(fields)) or 0.0, call_ids, tokens
     return 0.0, [], 0
+
+
+def last_cleared_by_service(path: str) -> tuple[int, int]:
+    """How many results the last request of a session lacked by the service, and tokens."""
+    with contextlib.suppress(OSError):
+        for value in json.rows_backward(path, _EDITS_MARK, _LOOK_BYTES):
+            if row.usage_of(value):
+                return row.results_cleared_by_service(value)
+    return 0, 0
 
 
 class Clearings:

@@ -509,19 +509,6 @@ def cut_results(row: dict[str, Any]) -> tuple[list[str], str, int]:
     return all_texts_in(older.get("compactedToolIds")), "", 0
 
 
-def results_cleared_by_service(row: Any) -> tuple[int, int]:
-    """How many results the service left out of the request that a reply answers, and tokens."""
-    edits = as_object(message_of(row).get("context_management")).get("applied_edits")
-    if not edits:
-        return 0, 0
-    clearings = [
-        edit
-        for edit in map(as_object, edits if isinstance(edits, list) else ())
-        if as_text(edit.get("type")).startswith("clear_tool_uses")
-    ]
-    fields = ("cleared_tool_uses", "cleared_input_tokens")
-    counts = [[count_or_none(edit.get(name)) or 0 for edit in clearings] for name in fields]
-    return sum(counts[0]), sum(counts[1])
 
 
 def is_idle_compaction_notice(row: dict[str, Any]) -> bool:

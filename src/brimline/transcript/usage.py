@@ -30,7 +30,7 @@ class Usage:
 
     __slots__ = (
         *("prompt_tokens", "output_tokens", "fresh_tokens", "message_id", "model", "timestamp"),
-        *("requested_model", "version", "session_id"),
+        *("requested_model", "version", "session_id", "cleared_results"),
     )
 
     def __init__(self, row: dict[str, Any], message: dict[str, Any], prompt_tokens: int) -> None:
@@ -45,6 +45,8 @@ class Usage:
         self.requested_model = as_text(row.get("requestedModel")) or None
         self.version = as_text(row.get("version")) or None
         self.session_id = as_text(row.get("sessionId")) or None
+        # What the request had no more, by the client and the service together.
+        self.cleared_results = _count_cut_by_client(message) + results_cleared_by_service(row)[0]
 
 
 class Tail:
@@ -139,6 +141,23 @@ def usage_of(row: Any) -> Usage | None:
         return None
     prompt_tokens = sum(filter(None, counts))
     return Usage(row, message, prompt_tokens) if prompt_tokens > 0 else None
+
+
+def _count_cut_by_client(message: dict[str, Any]) -> int:
+    told = message.get("context_management")
+    return (isinstance(told, dict) and count_or_none(told.get("client_cut_tool_uses"))) or 0
+
+
+def results_cleared_by_service(row: Any) -> tuple[int, int]:
+    """How many results the service left out of the request that a reply answers, and tokens."""
+    told = message_of(row).get("context_management")
+    edits = told.get("applied_edits") if isinstance(told, dict) else None
+    results = tokens = 0
+    for edit in edits if isinstance(edits, list) else ():
+        if isinstance(edit, dict) and as_text(edit.get("type")).startswith("clear_tool_uses"):
+            results += count_or_none(edit.get("cleared_tool_uses")) or 0
+            tokens += count_or_none(edit.get("cleared_input_tokens")) or 0
+    return results, tokens
 
 
 def is_compaction_row(row: Any) -> bool:

@@ -1,15 +1,14 @@
-"""What the client dropped during a pause: kept in the store, and said with its keys."""
+"""What requests have no more, left out by the client or the service: kept, and said once."""
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from brimline.bulk import layout
 from brimline.fast import clock, io
+from brimline.fast.decision import Decision
 from brimline.foreign import flatten
-from brimline.hooks.turn import Turn
-from brimline.mod import typed_command
 from brimline.session import originals
 from brimline.state.session import CLEARED
 from brimline.transcript import clearings
@@ -17,6 +16,7 @@ from brimline.transcript import clearings
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from brimline.hooks.turn import Turn
     from brimline.session.originals import Kept
 
 # The client writes the row that says so while the mod asks.
@@ -25,38 +25,28 @@ _LARGEST_CHARACTERS = 1_500
 _SUBJECT_CHARACTERS = 60
 # What is cut next is cut after a pause of more than an hour.
 _PAUSE_S = 3_600.0
-# In a session's folder: when results were cut that have been told of.
-_TOLD = "mod-cleared-"
+# In a session's folder: what was told of, by its time or by who did it.
+_TOLD = "session-cleared-"
 
 
-def respond(request: dict[str, Any], home_dir: str) -> dict[str, Any]:
-    """Return what the model is told, and the person; nothing where nothing is new.
+class Told(NamedTuple):
+    """What is said of one clearing."""
 
-    Args:
-        request: what the mod sends: session and folder.
-        home_dir: the data folder.
-
-    Raises:
-        KeyError: it names no session.
-        OSError: the session's file cannot be read.
-    """
-    turn = Turn(typed_command.Event(request), home_dir)  # type: ignore[arg-type]
-    path = turn.event.transcript
-    if turn.state.is_off or not path:
-        return {}
-    at, call_ids, tokens = _wait_for_cut(path)
-    if not call_ids or not io.create_exclusively(f"{turn.state.folder}/{_TOLD}{at:.0f}", b""):
-        return {}
-    results = len(call_ids)
-    turn.spool_event(CLEARED, results=results, freed_tokens=tokens)
-    kept = turn.attempt("cleared", originals.store_results, home_dir, path, call_ids) or []
-    return {
-        "text": text_for_model(kept, results, tokens),
-        "person": text_for_person(results, tokens, len(kept)),
-    }
+    model: str
+    person: str
 
 
-def _wait_for_cut(path: str) -> tuple[float, list[str], int]:
+def decision_on_news(turn: Turn) -> Decision | None:
+    """What a hook says where a reply's row counts more results that its request did not have."""
+    cut = tell_of_cut(turn, clearings.last_cut(turn.event.transcript))
+    told = [one for one in (cut, _tell_of_service(turn)) if one]
+    if not told:
+        return None
+    notes = tuple(one.model for one in told)
+    return Decision(model_notes=notes, person_notes=tuple(one.person for one in told))
+
+
+def wait_for_cut(path: str) -> tuple[float, list[str], int]:
     """Wait until a session's file says that results were cut now: when, of which calls, tokens."""
     until = time.monotonic() + _WAIT_S
     while (found := clearings.last_cut(path))[0] < clock.now_s() - _PAUSE_S:
@@ -64,6 +54,37 @@ def _wait_for_cut(path: str) -> tuple[float, list[str], int]:
             return 0.0, [], 0
         time.sleep(_POLL_S)
     return found
+
+
+def tell_of_cut(turn: Turn, cut: tuple[float, list[str], int]) -> Told | None:
+    """Store what the client has dropped and say so; None where there is nothing, or it was said."""
+    at, call_ids, tokens = cut
+    results, path = len(call_ids), turn.event.transcript
+    if not results or not _claim(turn, f"{at:.0f}"):
+        return None
+    turn.spool_event(CLEARED, results=results, freed_tokens=tokens)
+    kept = turn.attempt("cleared", originals.store_results, turn.home, path, call_ids) or []
+    lost = results - len(kept)
+    rest = f"{lost:,} of them could not be kept" if lost else "nothing is lost"
+    person = f"brimline: the client dropped {_amount(results, tokens)} during your pause; {rest}"
+    return Told(text_for_model(kept, results, tokens), f"{person}: /brim-recall")
+
+
+def _tell_of_service(turn: Turn) -> Told | None:
+    """Say that the service leaves results out, which ones it does not say; once in a session."""
+    results, tokens = clearings.last_cleared_by_service(turn.event.transcript)
+    if not results or not _claim(turn, clearings.SERVICE):
+        return None
+    turn.spool_event(CLEARED, results=results, freed_tokens=tokens, source=clearings.SERVICE)
+    left = f"left {_amount(results, tokens)} out of the last request"
+    return Told(
+        f"[brimline] The service {left}; `recall` finds them by file, command or words as `query`.",
+        f"brimline: the service {left}; nothing is lost: /brim-recall",
+    )
+
+
+def _claim(turn: Turn, name: str) -> bool:
+    return io.create_exclusively(f"{turn.state.folder}/{_TOLD}{name}", b"")
 
 
 def text_for_model(kept: Sequence[Kept], results: int, tokens: int) -> str:
@@ -98,12 +119,8 @@ def _line_of_group(tool: str, names: list[str], room: int) -> str:
     return f"{line}; and {rest:,} more" if shown and rest else line if shown else ""
 
 
-def text_for_person(results: int, tokens: int, kept: int) -> str:
-    """The one line for the person."""
-    told = f"brimline: the client dropped {_count_text(results)} (~{round(tokens / 1_000)}k tokens)"
-    lost = results - kept
-    rest = f"{lost:,} of them could not be kept" if lost else "nothing is lost"
-    return f"{told} during your pause; {rest}: /brim-recall"
+def _amount(results: int, tokens: int) -> str:
+    return f"{_count_text(results)} (~{round(tokens / 1_000)}k tokens)"
 
 
 def _count_text(results: int) -> str:

@@ -110,7 +110,7 @@ def test_nothing_is_promised_that_cannot_be_kept(
     if problem == "silenced":
         SessionState(home_dir, paused.session_id).switch_off_or_on(off=True)
     if problem == "no pause":
-        monkeypatch.setattr("brimline.mod.cleared._WAIT_S", 0.0)
+        monkeypatch.setattr("brimline.session.cleared._WAIT_S", 0.0)
     else:
         paused.cut(*(["gone"] if problem == "not in the file" else calls))
 
