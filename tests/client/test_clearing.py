@@ -116,8 +116,8 @@ def test_what_the_service_leaves_out_is_said_once(
 ) -> None:
     """The client asks it to; its reply says how many results there were, and words find them."""
     run = work_then_pause(client, stub, has_note=True, by="service")
-    edit = {"type": "clear_tool_uses_20250919"}
-    edit |= {"cleared_tool_uses": DROPPED, "cleared_input_tokens": 21_000}
+    edit = {"type": "clear_tool_uses_20250919", "cleared_tool_uses": DROPPED}
+    edit |= {"cleared_input_tokens": 21_000}
     found = tool(RECALL, {"query": '"seq 3000"'}, filled(51_500))
     turns = [bash("sleep 1", filled(51_000)), found, text("END")]
     stub.script(*(replace(turn, applied_edits=(edit,)) for turn in turns))
