@@ -509,8 +509,6 @@ def cut_results(row: dict[str, Any]) -> tuple[list[str], str, int]:
     return all_texts_in(older.get("compactedToolIds")), "", 0
 
 
-
-
 def is_idle_compaction_notice(row: dict[str, Any]) -> bool:
     """Whether the compaction before this row was made while nobody used the session."""
     return row.get("type") == "system" and as_text(row.get("content")).startswith(_IDLE_NOTICES)
