@@ -7,13 +7,15 @@ VENV := .venv$(if $(NAMED),$(shell $(PYTHON) -c 'import sys; print("-%d.%d" % sy
 TESTS ?= tests
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# Enough for the demo: what the package itself needs, without tools of development.
+OWN := $(VENV)/.own
 # The versions that development and CI use; `make lock` writes them anew, `make LOCKED=` goes without.
 LOCKED ?= --constraint constraints.txt
 
 .PHONY: demo test test-long test-versions recordings check bench smoke docs lock clean
 
 # Play a recorded session through the real hook entry and watch it fill.
-demo: $(READY)
+demo: $(if $(wildcard $(READY)),$(READY),$(OWN))
 	@$(BIN)/brimline demo
 
 # All tests, the real Claude Code client included (it is fetched once with npm).
@@ -55,5 +57,11 @@ lock:
 clean:
 	rm -rf .venv .venv-* .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build
 
+# A new environment with what $(1) needs.
+INSTALL = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "brimline needs Python 3.11 or newer: make PYTHON=/path/to/python3.11")' && $(PYTHON) -m venv $(VENV) && { $(BIN)/python -m pip install --quiet $(LOCKED) --editable '$(1)' || { echo 'brimline: the versions in constraints.txt are not to be had here, so the newest are taken'; $(BIN)/python -m pip install --quiet --editable '$(1)'; }; } && touch $@
+
 $(READY): pyproject.toml constraints.txt
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "brimline needs Python 3.11 or newer: make PYTHON=/path/to/python3.11")' && $(PYTHON) -m venv $(VENV) && { $(BIN)/python -m pip install --quiet $(LOCKED) --editable '.[dev]' || { echo 'brimline: the versions in constraints.txt are not to be had here, so the newest are taken'; $(BIN)/python -m pip install --quiet --editable '.[dev]'; }; } && touch $@
+	$(call INSTALL,.[dev])
+
+$(OWN): pyproject.toml constraints.txt
+	$(call INSTALL,.)
