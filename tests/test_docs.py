@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from brimline.testing import SessionBuilder
 
 ROOT = Path(__file__).parents[1]
-MOST_WORDS = 22_000
+MOST_WORDS = 20_000
 DOCS = ROOT / "docs"
 PAGES = {
     str(page.relative_to(ROOT)): page.read_text(encoding="utf-8")
@@ -147,20 +147,36 @@ def test_every_variable_that_is_read_is_in_the_table() -> None:
 
 
 def test_the_pages_are_short() -> None:
-    """All that people wrote is read in two hours; who adds a page takes one out."""
-    written = [text for text in PAGES.values() if not text.startswith("<!-- Made by")]
+    """All that people wrote is read in two hours; who adds a page takes one out.
+
+    What changed, and what a session that works on brimline is told, is not read like this.
+    """
+    others = ("CHANGELOG.md", "AGENTS.md", "CLAUDE.md")
+    written = [
+        text
+        for name, text in PAGES.items()
+        if name not in others and not text.startswith("<!-- Made by")
+    ]
 
     assert sum(len(text.split()) for text in written) <= MOST_WORDS
 
 
-def test_the_readme_is_read_in_two_minutes() -> None:
-    """At most 500 words and 12 links, and the first command works where Python is the system's."""
-    text = PAGES["README.md"]
-    first_command = text.partition("```sh\n")[2]
+def test_there_are_few_how_tos_and_no_two_are_called_alike() -> None:
+    """Somebody who looks for one sees which it is."""
+    titles = [text.partition("\n")[0] for name, text in PAGES.items() if "/how-to/" in name]
 
-    assert len(text.split()) <= 500
-    assert len(_LINK.findall(text)) <= 12
-    assert first_command.startswith("uv tool install . ")
+    assert len(titles) <= 18
+    assert len({title.lower() for title in titles}) == len(titles)
+
+
+def test_the_readme_is_read_in_two_minutes() -> None:
+    """At most 450 words and 14 links, and the first thing to type is one line for the client."""
+    text = PAGES["README.md"]
+    first_block = text.partition("```text\n")[2].partition("```")[0]
+
+    assert len(text.split()) <= 450
+    assert len(_LINK.findall(text)) <= 14
+    assert first_block == "/plugin install brimline --marketplace OWNER/brimline\n"
 
 
 def test_commands_that_pages_name_exist() -> None:
