@@ -371,9 +371,6 @@ def test_a_break_is_marked_at_the_block_before_it_where_that_can_be(
         assert "cache_control" not in messages[number]["content"][place]
 
 
-REMINDER, END = "<system-reminder>", "</system-reminder>"
-CALLED = 'Called the Read tool with the following input: {"file_path":"/w/a.py"}'
-ATTACHED = "Result of calling the Read tool"
 MARKER = {"cache_control": {"type": "ephemeral"}}
 BASH_CALL = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}
 RESULT = {"type": "tool_result", "tool_use_id": "t1", "content": "a.py"}
@@ -496,63 +493,6 @@ def test_a_marker_of_the_request_itself_counts() -> None:
     assert blocks.read_blocks({"messages": messages}) is not None
     assert blocks.read_blocks({"messages": messages, **MARKER}) is None
     assert blocks.read_blocks({"messages": messages, "cache_control": None}) is not None
-
-
-@pytest.mark.parametrize(
-    ("role", "said", "is_file"),
-    [
-        ("user", f"{REMINDER}\nNote: /w/a.py was modified\n{END}", True),
-        ("user", f"{REMINDER}file: a{END}\n \n", True),
-        ("user", f"{REMINDER}edited_text_file: a{END}", True),
-        ("user", f"{REMINDER}compact_file_reference: a{END}", True),
-        ("user", f"{REMINDER}{CALLED}{END}", True),
-        ("user", f"{REMINDER}{ATTACHED}:\n1{END}", True),
-        ("assistant", f"{REMINDER}Note: x{END}", False),
-        ("system", f"{REMINDER}Note: x{END}", False),
-        ("user", f" {REMINDER}Note: x{END}", False),
-        ("user", f"{REMINDER}Note: x", False),
-        ("user", f"{REMINDER}Note: x{END} And now?", False),
-        ("user", f"{REMINDER}Note: x{END}{REMINDER}Note: y{END}", False),
-        ("user", f"{REMINDER}Today is Monday.{END}", False),
-        ("user", f"{REMINDER}{' ' * 54}Note: x{END}", True),
-        ("user", f"{REMINDER}{' ' * 55}Note: x{END}", False),
-    ],
-)
-def test_a_file_of_the_clients_is_one_reminder_that_begins_as_one(
-    role: str, said: str, *, is_file: bool
-) -> None:
-    """Within sixty characters, and with no word of the user's around it."""
-    usual = blocks.PROSE if role == "assistant" else blocks.OTHER
-
-    assert kinds_of((role, [text(said)])) == [blocks.FILE if is_file else usual]
-
-
-def attached_as(*texts: str) -> list[tuple[str, Any]]:
-    """The call that each of these reminders is taken for the result of."""
-    said = [text(f"{REMINDER}{one}{END}") for one in texts]
-    found = blocks.read_blocks({"messages": [{"role": "user", "content": said}]}) or []
-    return [(block.tool, block.arguments.get("file_path")) for block in found]
-
-
-def test_a_file_belongs_to_the_call_that_was_told_right_before_it() -> None:
-    """Once: what comes without one belongs to none."""
-    both = f"{CALLED}\n{ATTACHED}: x"
-
-    assert attached_as(CALLED, f"{ATTACHED}: x", f"{ATTACHED}: y") == [
-        ("", None),
-        ("Read", "/w/a.py"),
-        ("", None),
-    ]
-    assert attached_as(both, f"{ATTACHED}: y") == [("Read", "/w/a.py"), ("", None)]
-    assert attached_as("Note: x") == [("", None)]
-
-
-@pytest.mark.parametrize(("over", "tool"), [(0, "Read"), (1, "")])
-def test_a_call_is_looked_for_in_the_first_two_thousand_characters(over: int, tool: str) -> None:
-    """Of the block, with how it begins."""
-    room = 2_000 - len(REMINDER) - len(CALLED) - len(ATTACHED)
-
-    assert attached_as(f"{CALLED}{' ' * (room + over)}{ATTACHED}: x")[0][0] == tool
 
 
 def test_thinking_is_known_also_where_it_cannot_be_read() -> None:

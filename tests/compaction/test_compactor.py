@@ -45,7 +45,7 @@ def test_bulk_is_a_preview_from_its_first_request_on() -> None:
     content = outcome.body["messages"][2]["content"][0]["content"]
     assert content.startswith("[brimline stored ")
     assert len(content) < len(LOG) / 2
-    assert [one.outcome for one in outcome.report.layers] == ["applied", "nothing", "nothing"]
+    assert [one.layer for one in outcome.fresh.values()] == [1]
     assert outcome.report.rewritten_tokens == 0
     assert [block.text for block in outcome.originals.values()] == [LOG]
 
@@ -92,34 +92,9 @@ def test_what_merely_begins_like_a_reference_is_bulk_as_any_other() -> None:
     assert played(talk, State()).is_changed
 
 
-def attached(text: str, path: str = "/w/core.py") -> list[dict[str, Any]]:
-    """A file as the client puts it in: mentioned by the user, or after a compaction."""
-    called = f'Called the Read tool with the following input: {{"file_path":"{path}"}}'
-    told = (called, f"Result of calling the Read tool:\n{text}")
-    return [
-        {"type": "text", "text": f"<system-reminder>\n{one}\n</system-reminder>"} for one in told
-    ]
-
-
 def source(size: int = 6_000) -> str:
     """A file with names of its own."""
     return "\n".join(f"{n}\tdef core_part{n}(): return coreTable[{n}]" for n in range(999))[:size]
-
-
-def test_a_file_that_the_client_attached_goes_cold_as_one_that_was_read() -> None:
-    """Until an action names it; one that is being edited is never a preview."""
-    state, talk = State(), Talk()
-    talk.messages[0]["content"] += [*attached(source()), *attached(source(12_000), "/w/own.py")]
-    talk.step("Edit", {"file_path": "/w/own.py", "old_string": "a", "new_string": "b"}, "ok")
-    early = played(talk, state).body["messages"][0]["content"]
-    talk.idle(4)
-    talk.step("Bash", {"command": "wc -l /w/own.py"}, "600")
-
-    late = pressed(talk.body(), state).body["messages"][0]["content"]
-
-    assert [len(one["text"]) for one in early[2::2]] == [6_070, 12_070]
-    assert "[brimline: 6,070 characters, recall sha256:" in late[2]["text"]
-    assert late[4] == early[4]
 
 
 def test_words_of_the_user_behind_a_reminder_stay() -> None:
@@ -134,62 +109,6 @@ def test_words_of_the_user_behind_a_reminder_stay() -> None:
     outcome = pressed(talk.body())
 
     assert outcome.body["messages"][0] == talk.messages[0]
-
-
-@pytest.mark.parametrize("prompt", ["Please go on.", "Please tidy up the parser."])
-def test_the_same_words_in_another_history_are_another_block(prompt: str) -> None:
-    """What went cold in one session is news in the next, and after a compaction."""
-    state, talk = State(), Talk()
-    talk.messages[0]["content"] += attached(source())
-    talk.idle(25)
-    kept = pressed(talk.body()).fresh
-    again = Talk(prompt)
-    again.messages[0]["content"] += attached(source())
-
-    outcome = compactor.compact(
-        again.body(),
-        state,
-        Settings(),
-        lookup=lambda names: {n: kept[n] for n in names if n in kept},
-    )
-
-    assert kept
-    assert not outcome.is_changed
-
-
-class Said:
-    """A block as the SDK gives it back in an answer."""
-
-    def __init__(self, fields: dict[str, Any]) -> None:
-        self.fields = fields
-
-    def model_dump(self, *, mode: str, exclude_unset: bool) -> dict[str, Any]:
-        """As plain values; a field that the service did not send is one that it would refuse."""
-        assert mode == "json"
-        return self.fields if exclude_unset else {**self.fields, "citations": None}
-
-
-def test_answers_may_be_appended_as_the_sdk_gives_them() -> None:
-    """Objects in the place of dicts: those that nothing is done about stay as they are."""
-    talk = Talk()
-    talk.read("/w/alpha.py")
-    talk.idle(30)
-    plain = talk.body()
-    objects = copy.copy(plain) | {
-        "messages": [
-            one | {"content": [Said(block) for block in one["content"]]}
-            if one["role"] == "assistant"
-            else one
-            for one in plain["messages"]
-        ]
-    }
-
-    sent, same = map(pressed, (objects, plain))
-
-    assert sent.report == same.report
-    assert sent.is_changed
-    assert sent.body["messages"][1]["content"][0] == same.body["messages"][1]["content"][0]
-    assert isinstance(sent.body["messages"][-2]["content"][0], Said)
 
 
 def cooled(state: State, steps: int = 5) -> tuple[Talk, list[Outcome]]:
@@ -218,12 +137,12 @@ def test_what_nothing_refers_to_becomes_a_line_near_the_brim() -> None:
     assert line.startswith("[brimline: Read /w/alpha.py: ")
     assert outcome.report.reason == "brim"
     assert "Looked into module number alpha." in outcome.body["messages"][1]["content"][0]["text"]
-    assert {one.layer for one in outcome.report.layers if one.outcome == "applied"} == {2, 5}
+    assert {one.layer for one in outcome.fresh.values()} == {2, 5}
 
 
 @pytest.mark.row("S2-27", "S2-29")
 def test_the_cheapest_layer_takes_a_block_and_what_is_recent_stays() -> None:
-    """New bulk is a preview and old reads are lines; the report has every layer in its order."""
+    """New bulk is a preview and old reads are lines; each stand-in says of which layer it is."""
     state = State()
     talk, _ = cooled(state)
     talk.step("Bash", {"command": "journalctl -u web"}, LOG)
@@ -235,10 +154,9 @@ def test_the_cheapest_layer_takes_a_block_and_what_is_recent_stays() -> None:
     assert [text.partition(" ")[0] for text in texts[:2]] == ["[brimline:"] * 2
     assert texts[-2].startswith("[brimline stored ")
     assert "delta_part9" in texts[-1]
-    done = [(one.layer, one.outcome, one.blocks) for one in outcome.report.layers]
-    assert [number for number, *_ in done] == [1, 2, 5]
-    assert (done[0], done[1][:2]) == ((1, "applied", 1), (2, "applied"))
-    assert all(one.saved_tokens > 0 for one in outcome.report.layers if one.outcome == "applied")
+    layers = [one.layer for one in outcome.fresh.values()]
+    assert layers[-1] == 1
+    assert {*layers[:-1]} == {2, 5}
 
 
 @pytest.mark.row("S2-15")
@@ -421,7 +339,7 @@ def test_a_refused_request_is_shortened_once_and_then_the_breaker_is_open() -> N
     harder = compactor.compact_harder(body, state, Settings(), told)
 
     assert harder is not None
-    assert [(one.layer, one.outcome) for one in harder.report.layers] == [(4, "applied")]
+    assert harder.report.reason == "refused"
     assert harder.report.sent_tokens < harder.report.original_tokens / 2
     compactor.note_second_refusal(state, body)
     assert compactor.compact_harder(body, state, Settings(), told) is None
@@ -601,10 +519,6 @@ def test_after_a_refusal_no_more_goes_than_has_to() -> None:
     assert len(slightly.fresh) == len(unknown.fresh) < len(much.fresh)
     for outcome in (slightly, much, unknown):
         assert outcome.report.reason == "refused"
-        (told,) = outcome.report.layers
-        assert told.blocks == len(outcome.fresh)
-        saved = outcome.report.original_tokens - outcome.report.sent_tokens
-        assert told.saved_tokens == pytest.approx(saved)
     assert unknown.report.sent_tokens <= 0.9 * unknown.report.original_tokens
 
 
@@ -960,24 +874,6 @@ def test_a_report_says_what_a_request_was_taken_for(body: Any, kind: str) -> Non
     assert compactor.compact(body, State(), Settings()).report.kind == kind
 
 
-def test_the_very_first_block_goes_cold_as_any_other() -> None:
-    """A file that the client put before the user's first words."""
-    lines = "\n".join(f"def core_part{n}(): return coreTable[{n}]" for n in range(200))
-    file = f"<system-reminder>Note: /w/core.py was modified\n{lines}</system-reminder>"
-    talk, state = Talk(), State()
-    talk.messages[0]["content"].insert(0, {"type": "text", "text": file})
-    talk.idle(25)
-    compactor.compact(talk.body(), state, Settings())
-
-    outcome = pressed(talk.body(), state)
-
-    first, words = outcome.body["messages"][0]["content"]
-    assert first["text"].startswith("<system-reminder>Note: /w/core.py was modified")
-    assert len(first["text"]) < len(file) / 4
-    assert words == talk.messages[0]["content"][1]
-    assert outcome.report.reason == "brim"
-
-
 def test_what_stands_in_already_needs_no_marker_of_its_own() -> None:
     """Only a break of what was sent does."""
     talk, state = Talk(), State()
@@ -1061,7 +957,7 @@ def test_what_a_block_was_before_is_told_with_what_it_is_now() -> None:
 
 
 def test_the_figures_of_a_report_are_those_of_the_blocks() -> None:
-    """Before, after, and what each layer saved."""
+    """Before and after."""
     talk, state = Talk(), State()
     talk.step("Bash", {"command": "journalctl -u web"}, LOG)
     found = blocks.read_blocks(talk.body()) or []
@@ -1072,9 +968,6 @@ def test_the_figures_of_a_report_are_those_of_the_blocks() -> None:
     whole = sum(block.tokens for block in found)
     assert outcome.report.original_tokens == pytest.approx(whole)
     assert outcome.report.sent_tokens == pytest.approx(whole - found[-1].tokens + made.tokens)
-    assert outcome.report.layers[0][:3] == (1, "applied", 1)
-    assert outcome.report.layers[0].saved_tokens == pytest.approx(found[-1].tokens - made.tokens)
-    assert [layer[1:] for layer in outcome.report.layers[1:]] == [("nothing", 0, 0.0)] * 2
     assert state.estimated_tokens == outcome.report.sent_tokens
     assert state.sent == [block.id for block in found]
 

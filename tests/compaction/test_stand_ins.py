@@ -111,32 +111,24 @@ def test_of_a_result_the_call_the_size_and_the_names_that_were_used_are_said() -
     assert stand_in.tokens < block.tokens / 4
 
 
-def test_a_preview_says_whose_result_it_is_and_a_file_of_the_clients_only_what_it_holds() -> None:
+def test_a_preview_says_whose_result_it_is() -> None:
     """With its size in bytes and its lines, and the way to all of it."""
     text = "\n".join(f"2026-01-08 12:00:{n % 60:02d} request {n} served" for n in range(900))
     call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "cat  a.log"}}
     result = {"type": "tool_result", "tool_use_id": "t1", "content": text}
-    told = f"<system-reminder>Note: /a.log was modified\n{text}</system-reminder>"
-    shown = []
-    for role, block, before in (
-        ("user", result, [{"role": "assistant", "content": [call]}]),
-        ("user", {"type": "text", "text": told}, []),
-    ):
-        seen, clock = read_of(role, block, *before)
-        made = stand_ins.preview_stand_in(seen, clock, Rules(), 1, was_read=True)
-        assert made
-        shown.append(made.fields.get("content") or made.fields["text"])
+    seen, clock = read_of("user", result, {"role": "assistant", "content": [call]})
 
+    made = stand_ins.preview_stand_in(seen, clock, Rules(), 1, was_read=True)
+
+    assert made
+    shown = made.fields["content"]
     size, key = len(text), stand_ins.store_key_of_text(text)
-    assert shown[0].startswith(
+    assert shown.startswith(
         f'[brimline stored {size} bytes, 900 lines, tool "Bash", from "cat a.log": {key}] '
     )
-    assert shown[0].endswith(
+    assert shown.endswith(
         "For the rest call `recall` with this key. The same call again shows all of it."
     )
-    size, key = len(told), stand_ins.store_key_of_text(told)
-    assert shown[1].startswith(f"<system-reminder>[brimline stored {size} bytes, 901 lines: {key}]")
-    assert shown[1].endswith("</system-reminder>")
 
 
 @pytest.mark.parametrize(

@@ -187,13 +187,12 @@ def test_a_request_that_is_asked_again_is_sent_in_the_same_bytes(upstream: Upstr
 
 def test_a_conversation_keeps_what_it_sent_whatever_another_decides(upstream: Upstream) -> None:
     """A subagent's window holds the same file, and lets go of it first."""
-    file = f"<system-reminder>\nNote: /w/notes.py was changed.\n{LOG}</system-reminder>"
     talk, other = Talk(), Talk()
     for one in (talk, other):
-        one.messages[0]["content"].append({"type": "text", "text": file})
+        one.step("Bash", {"command": "journalctl -u web"}, LOG)
     small = {"X-Claude-Code-Session-Id": "main"}
     upstream.answers = [Answer(), FULL]
-    with Gateway(upstream.url, "--layers", "5") as gateway:
+    with Gateway(upstream.url, "--layers", "2") as gateway:
         talk.idle(1)
         gateway.ask(raw_of(talk), small)
         other.idle(4)
@@ -204,13 +203,17 @@ def test_a_conversation_keeps_what_it_sent_whatever_another_decides(upstream: Up
         talk.idle(1)
         gateway.ask(raw_of(talk), small)
         gateway.kill()
-    with Gateway(upstream.url, "--layers", "5") as gateway:
+    with Gateway(upstream.url, "--layers", "2") as gateway:
         talk.idle(1)
         gateway.ask(raw_of(talk), small)
 
     *_, let_go, before, after = (flat(one.body) for one in upstream.arrived)
-    assert "[brimline" in let_go[1][1]["text"]
-    assert before[1][1]["text"] == file
+    held, kept = (
+        next(block["content"] for _, block in one if block["type"] == "tool_result")
+        for one in (let_go, before)
+    )
+    assert held.startswith("[brimline")
+    assert kept == LOG
     assert after[: len(before)] == before
 
 

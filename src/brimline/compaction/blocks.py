@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import models
@@ -20,8 +19,9 @@ if TYPE_CHECKING:
 
     _Calls = dict[str, tuple[str, Mapping[str, Any]]]
 
-# What a block is to us. All others are left alone: the user's words, thinking, images, the unknown.
-RESULT, CALL, PROSE, FILE, OTHER = "result", "call", "prose", "file", "other"
+# What a block is to us. All others are left alone: the user's words, thinking, what the client
+# attaches, images, the unknown.
+RESULT, CALL, PROSE, OTHER = "result", "call", "prose", "other"
 # Characters of a signature that a token stands for.
 _SIGNATURE_RATIO = 8
 _IMAGE_TOKENS = 1_500
@@ -33,12 +33,6 @@ _MARKER = "cache_control"
 # How the client asks for a summary of the conversation; it has no other mark.
 _BOUNDARY = "[conversation boundary: what came before is summed up here, and gone]"
 _SUMMARY_WANTED = "Your task is to create a detailed summary of the conversation so far"
-# Files that the client puts in by itself: changed behind the model's back, or after a compaction.
-REMINDER, REMINDER_END = "<system-reminder>", "</system-reminder>"
-_CALLED, _ATTACHED = "Called the Read tool", "Result of calling the Read tool"
-_FILES = ("file:", "edited_text_file:", "compact_file_reference:", "Note: ", _CALLED, _ATTACHED)
-_CALLED_WITH = re.compile(_CALLED + r' with the following input: \{"file_path":"([^"]+)"')
-_FILE_CHARACTERS, _CALLED_CHARACTERS = 60, 2_000
 
 
 class Block(NamedTuple):
@@ -94,10 +88,8 @@ def _content_parts_of_message(message: Any) -> list[dict[str, Any]] | None:
     content = message.get("content")
     if isinstance(content, str):
         return [{"type": "text", "text": content, "whole": True}]
-    parts: list[Any] = (
-        [_sdk_as_dict(part) for part in content] if isinstance(content, list) else [None]
-    )
-    return parts if all(isinstance(part, dict) for part in parts) else None
+    is_known = isinstance(content, list) and all(isinstance(part, dict) for part in content)
+    return content if is_known else None
 
 
 def body_with_replaced_fields(
@@ -107,7 +99,7 @@ def body_with_replaced_fields(
     messages = list(body["messages"])
     for (number, place), fields in standing.items():
         content = list(messages[number]["content"])
-        content[place] = {**_sdk_as_dict(content[place]), **fields}
+        content[place] = {**content[place], **fields}
         messages[number] = {**messages[number], "content": content}
     return {**body, "messages": messages}
 
@@ -136,7 +128,7 @@ def body_with_cache_until(body: dict[str, Any], blocks: list[Block], until: int)
         content = body["messages"][block.message]["content"]
         if block.is_thinking or not isinstance(content, list):
             continue
-        known = _sdk_as_dict(content[block.place])
+        known = content[block.place]
         if _MARKER in known or (known.get("type") == "text" and not known.get("text")):
             return body
         # A longer lifetime may not come behind a shorter one: ours is as the next marker.
@@ -164,7 +156,7 @@ def index_of_last_call_or_prompt_message(body: Mapping[str, Any]) -> int:
     """Where the last round begins, which stays whole: a call, or the user's words."""
     messages = body["messages"]
     for at in range(len(messages) - 1, 0, -1):
-        said = [_sdk_as_dict(block).get("type") for block in _as_list(messages[at].get("content"))]
+        said = [block.get("type") for block in _as_list(messages[at].get("content"))]
         is_users = messages[at]["role"] == "user"
         if ("tool_result" not in said) if is_users else ("tool_use" in said):
             return at
@@ -262,15 +254,13 @@ def _read_block(
     return Block(*place_of, text, tokens, step, call, tool, arguments, is_thinking, is_error)
 
 
-def _read_text(role: str, block: dict[str, Any], calls: _Calls) -> _Said | None:
+def _read_text(role: str, block: dict[str, Any], _calls: _Calls) -> _Said | None:
     text = block.get("text")
     if not isinstance(text, str):
         return None
     tokens = models.tokens_of_text(len(text)) + models.TEXT_TOKENS
     if block.get("whole"):
         return _Said(text, tokens)
-    if _is_attached_file(role, text):
-        return _Said(text, tokens, FILE, "", *_call_that_attached_file(text, calls))
     return _Said(text, tokens, PROSE if role == "assistant" else OTHER)
 
 
@@ -321,22 +311,6 @@ _READERS: dict[str, Callable[[str, dict[str, Any], _Calls], _Said | None]] = {
 }
 
 
-def _is_attached_file(role: str, text: str) -> bool:
-    """Tell whether a text is one reminder with a file, and no word of the user's behind it."""
-    told = text.rstrip()
-    if role != "user" or not text.startswith(REMINDER):
-        return False
-    is_one = told.find(REMINDER_END) == len(told) - len(REMINDER_END)
-    return is_one and text[len(REMINDER) :][:_FILE_CHARACTERS].lstrip().startswith(_FILES)
-
-
-def _call_that_attached_file(text: str, calls: _Calls) -> tuple[str, Mapping[str, Any]]:
-    """The call that the client says it made to attach a file: it tells of it in a block before."""
-    if told := _CALLED_WITH.search(text[:_CALLED_CHARACTERS]):
-        calls[_ATTACHED] = "Read", {"file_path": told[1]}
-    return calls.pop(_ATTACHED, ("", {})) if _ATTACHED in text[:_CALLED_CHARACTERS] else ("", {})
-
-
 def _result_text_or_none(content: Any) -> str | None:
     """Return what a result says; None where it says it in more than text."""
     if isinstance(content, str):
@@ -383,12 +357,6 @@ def _cache_markers_with_places(body: Mapping[str, Any]) -> list[tuple[tuple[int,
     if body.get(_MARKER):
         found.append(((), body[_MARKER]))
     return found
-
-
-def _sdk_as_dict(block: Any) -> Any:
-    """A block as a dict; answers of the SDK hold objects."""
-    dump = getattr(block, "model_dump", None)
-    return dump(mode="json", exclude_unset=True) if dump else block
 
 
 def _as_list(value: Any) -> list[Any]:

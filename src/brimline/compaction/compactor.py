@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from brimline.bulk import judge
 from brimline.bulk.judge import Rules
@@ -26,7 +26,7 @@ from brimline.compaction.layers import LAYERS, RETRY, Layer, Look, is_stand_in_f
 from brimline.compaction.references import Clock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from brimline.compaction.blocks import Block
     from brimline.compaction.stand_ins import StandIn
@@ -82,24 +82,12 @@ class State:
     clock: Clock = field(default_factory=Clock)
 
 
-class LayerOutcome(NamedTuple):
-    """What one layer did in one request."""
-
-    layer: int
-    outcome: str
-    """`applied` or `nothing`."""
-    blocks: int = 0
-    saved_tokens: float = 0.0
-
-
 @dataclass
 class Report:
     """What became of a request."""
 
     kind: str
     """`conversation`, `compaction`, `helper` or `unknown`."""
-    layers: list[LayerOutcome] = field(default_factory=list)
-    """In the order in which they were asked."""
     reason: str = ""
     """Why an edit of what was sent before was made: `brim` or `refused`."""
     rewritten_tokens: float = 0.0
@@ -173,7 +161,7 @@ def rebuild_sent_request(
     """A request that was sent before, with what stood in then and its marker: the same bytes."""
     case = _Case(body, found, State(standing=dict(standing)), Settings())
     tokens = sum(block.tokens for block in found)
-    outcome = Outcome(body, Report("conversation", [], "", 0.0, tokens, case.sent_tokens))
+    outcome = Outcome(body, Report("conversation", "", 0.0, tokens, case.sent_tokens))
     case.put_stand_ins_into_outcome(outcome, marked)
     return outcome
 
@@ -210,7 +198,7 @@ def compact_harder(
         case.draft_stand_ins(hot)
         if before - sum(map(case.tokens_one_draft_saves, case.drafts)) <= wanted:
             break
-    outcome = case.apply_drafts_and_make_outcome("conversation", "refused", 0, RETRY)
+    outcome = case.apply_drafts_and_make_outcome("conversation", "refused")
     return outcome if outcome.fresh else None
 
 
@@ -327,15 +315,12 @@ class _Case:
                 self.tokens[at] = 0.0
         return thoughts
 
-    def apply_drafts_and_make_outcome(
-        self, kind: str, reason: str = "", cut: int = 0, only: Layer | None = None
-    ) -> Outcome:
+    def apply_drafts_and_make_outcome(self, kind: str, reason: str = "", cut: int = 0) -> Outcome:
         """The request with what stands in already, and what is applied now from `cut` on."""
         report = Report(kind, original_tokens=sum(block.tokens for block in self.found))
         outcome = Outcome(self.body, report)
         applied = [at for at in self.drafts if at >= cut]
         first = min(applied, default=self.warm)
-        report.layers = list(self._layer_outcomes(applied, only))
         for at in applied:
             block, draft, standing = self.found[at], self.drafts[at], self.state.standing
             outcome.former[block.id] = standing.get(block.id)
@@ -370,14 +355,6 @@ class _Case:
             )
         if thoughts:
             outcome.body = blocks.body_without_given_thoughts(outcome.body, thoughts)
-
-    def _layer_outcomes(self, applied: list[int], only: Layer | None) -> Iterator[LayerOutcome]:
-        """Say what each layer did; one alone where only that was asked."""
-        numbers = [only.number] if only else [layer.number for layer in LAYERS if layer.draft]
-        for number in sorted(numbers):
-            done = [at for at in applied if only or self.drafts[at].layer == number]
-            saved = sum(map(self.tokens_one_draft_saves, done))
-            yield LayerOutcome(number, "applied" if done else "nothing", len(done), saved)
 
     def tokens_one_draft_saves(self, position: int) -> float:
         return self.tokens[position] - self.drafts[position].tokens

@@ -73,7 +73,7 @@ def _line_stand_in_if_cold(layer: Layer, look: Look, *, of_large_results: bool) 
 def _preview_if_new_or_refused(layer: Layer, look: Look) -> StandIn | None:
     """A preview of what is bulk, when it arrives; after a refusal of what is merely long, too."""
     block = look.block
-    if look.standing or block.kind not in (blocks.RESULT, blocks.FILE):
+    if look.standing or block.kind != blocks.RESULT:
         return None
     make = partial(stand_ins.preview_stand_in, block, look.clock, look.rules, layer.number)
     if look.is_hard:

@@ -1,7 +1,7 @@
 """When the model last referred to what: a clock per item, in replies of the model. Pure.
 
-An item is a call with its result, a paragraph of prose, or a file that the client put in. It is
-referred to by an action that names its file, a rare name in it, or several of its names.
+An item is a call with its result, or a paragraph of prose. It is referred to by an action that
+names its file, a rare name in it, or several of its names.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ def preview_stand_in(
     """A preview of what is bulk, or longer than anybody reads at once; None where it stays whole.
 
     Args:
-        block: of a result, or a file that the client put in.
+        block: of a result.
         clock: what the conversation did so far.
         rules: the user's settings of what is kept out.
         layer: on whose account.
@@ -63,7 +63,7 @@ def preview_stand_in(
     if sent_bytes < min(rules.inline_bytes, rules.read_bytes):
         return None
     text = _without_line_numbers(block.text)
-    case = judge.Case(block.tool or "Read", block.arguments, text, sent_bytes)
+    case = judge.Case(block.tool, block.arguments, text, sent_bytes)
     case.failed, case.was_read = block.is_error, was_read
     if judge.judge(case, rules, clock.was_path_edited).reason:
         return None
@@ -72,12 +72,10 @@ def preview_stand_in(
     if not judge.is_preview_worth_it(case, shown):
         return None
     key = store_key_of_text(block.text)
-    tool, source = block.tool or None, subject[:_SUBJECT_CHARACTERS] or None
-    stored = stub.Stub(key, sent_bytes, case.source.total, tool=tool, source=source)
+    source = subject[:_SUBJECT_CHARACTERS] or None
+    stored = stub.Stub(key, sent_bytes, case.source.total, tool=block.tool, source=source)
     rest = stub.how_to_get_the_rest_text(key, "", "The same call again shows all of it.")
     instead = preview.reference_with_preview_text(stored, "", shown, rest)
-    if block.kind == blocks.FILE:
-        instead = f"{blocks.REMINDER}{instead}{blocks.REMINDER_END}"
     fields = blocks.fields_of_stand_in(block, instead)
     return StandIn(layer, fields, key, blocks.estimate_tokens_of_replacement_fields(block, fields))
 
@@ -94,11 +92,8 @@ def line_stand_in(block: Block, clock: Clock, layer: int) -> StandIn | None:
     elif block.kind == blocks.RESULT:
         size = len(bytes_to_store(block.text))
         text = stub.build_line(block.tool, subject_of_block(block), size, key) + kept
-    elif block.kind == blocks.PROSE:
-        text = f"{_first_sentence(block.text)} {mark}{kept}"
     else:
-        head = block.text[len(blocks.REMINDER) : _SENTENCE_CHARACTERS]
-        text = f"{blocks.REMINDER}{flatten(head)}… {mark}{kept}{blocks.REMINDER_END}"
+        text = f"{_first_sentence(block.text)} {mark}{kept}"
     fields = blocks.fields_of_stand_in(block, text, shortened)
     tokens = blocks.estimate_tokens_of_replacement_fields(block, fields)
     if block.tokens - tokens < _LEAST_COLLAPSED_TOKENS:

@@ -78,8 +78,6 @@ class _Known:
 
     def __init__(self, state: State) -> None:
         self.state = state
-        self.number = 0
-        """Of its last request that is known here: one that is later came from another gateway."""
         self.lock = threading.Lock()
 
 
@@ -306,16 +304,13 @@ class Conversations:
         return f"{base}#{_hash_block_ids(passing.names)}" if last else base
 
     def _load_or_make_known_conversation(self, passing: Passing) -> _Known:
-        """Return what is known of it, here or, where another gateway went on with it, on disk."""
+        """Return what is known of it, here or on disk."""
         passing.name = self._continued_or_new_name(passing)
-        last = dict(reversed(passing.requests)).get(passing.name)
+        is_on_disk = passing.name in dict(passing.requests)
         with self._lock:
             known = self._known.pop(passing.name, None)
-            if known is None or last is None:  # new here, or forgotten meanwhile
+            if known is None or not is_on_disk:  # new here, or forgotten meanwhile
                 known = _Known(self._state_from_disk_or_parent_branch(passing))
-            elif (last.number or 0) > known.number:
-                self._restore_state_from_last_request(passing, known.state, last)
-            known.number = max(known.number, (last and last.number) or 0)
             self._known[passing.name] = known
             while len(self._known) > _MOST_CONVERSATIONS:
                 self._known.popitem(last=False)
@@ -349,8 +344,8 @@ class Conversations:
                 self._store_original_block(block, passing)
             if passing.sent:
                 sent = passing.sent._replace(marked=outcome.marked)
-                known.number = self._stickiness.record_request(passing.name, sent, outcome.fresh)
-                passing.sent = sent._replace(number=known.number)
+                number = self._stickiness.record_request(passing.name, sent, outcome.fresh)
+                passing.sent = sent._replace(number=number)
         except BaseException:
             compactor.undo_fresh_stand_ins(known.state, outcome)
             raise
