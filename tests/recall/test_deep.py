@@ -311,11 +311,14 @@ def test_a_compaction_is_remembered_as_soon_as_the_session_goes_on(
     """Summary and messages are taken in by the housekeeping of the start that follows it."""
     session = recorded(project_dir)
     session.prompt("Keep the ibis protocol.")
-    session.compact(150_000, summary="The heron design was agreed.")
+    summary = "The heron design was agreed.\n\n## Lessons\n- The kestrel tests need a clock.\n"
+    session.compact(150_000, summary=summary)
     answered(home_dir, session, "SessionStart", source="compact")
     os.unlink(session.path)
 
     assert found(brimline, "heron")[0]["source"] == "summary"
+    lesson = found(brimline, "kestrel")[0]
+    assert (lesson["source"], lesson["text"]) == ("lesson", "The kestrel tests need a clock.")
     assert found(brimline, "ibis protocol")[0]["source"] == "user"
 
 

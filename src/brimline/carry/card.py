@@ -32,7 +32,9 @@ INSTRUCTIONS = (
     "In the summary keep: the task and its objectives in the user's own words; decisions, why, "
     "and options rejected; exact file paths; what is still to be done, in order; errors and "
     "whether they are resolved; critical state: names, numbers, commands. Quote word for word "
-    "every message of the user that sets a rule or corrects you. Be brief on completed work."
+    "every message of the user that sets a rule or corrects you. Be brief on completed work. "
+    'End with a section "## Lessons": one line each, "- …", for what was learned of this project '
+    "that helps another session; leave it out if nothing was."
 )
 INSTRUCTIONS_CHARACTERS = 1_500
 # The client cuts what a hook prints here beyond this.

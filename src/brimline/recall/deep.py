@@ -32,7 +32,13 @@ if TYPE_CHECKING:
 
 USER, REPLY, SUMMARY = "user", "reply", "summary"
 CHECKPOINT, NOTE, TOPIC = "checkpoint", "note", "topic"
-SOURCES = (USER, REPLY, STEP, SUMMARY, CHECKPOINT, NOTE, TOPIC)
+# What a model wrote down as learned, where its summary was asked to.
+LESSON = "lesson"
+SOURCES = (USER, REPLY, STEP, SUMMARY, LESSON, CHECKPOINT, NOTE, TOPIC)
+_LESSONS = re.compile(
+    r"^#+ (?:\d+\. )?Lessons:?[ *]*\n((?:[ \t]*[-*] .+\n?|[ \t]*\n)+)", re.MULTILINE
+)
+_MOST_LESSONS = 20
 # A text is split where a paragraph ends; a longer one than all of these is cut.
 _PIECE_CHARACTERS = 1_500
 _MOST_PIECES = 12
@@ -207,7 +213,10 @@ class _Speech:
             self._note_queued_message(fields)
         elif row.is_summary(fields):
             text = row.content_text(row.blocks_sent_to_model(fields))
-            yield offset, _record_of_row(fields, text, SUMMARY)
+            yield offset, _record_of_row(fields, _LESSONS.sub("", text), SUMMARY)
+            for number, lesson in enumerate(_lessons_in_summary(text)):
+                ref = f"{row.uuid_of(fields)}:lesson{number}"
+                yield offset, _record_of_row(fields, lesson, LESSON, ref)
         elif text := words.users_own_message(fields):
             self._queued.pop(text, None)  # it was sent now
             yield from self.entries_at_end_of_turn()
@@ -248,6 +257,13 @@ class _Speech:
         text = row.content_text(row.blocks_sent_to_model(fields)).strip()
         if text:
             self._closing.append(_record_of_row(fields, text, REPLY))
+
+
+def _lessons_in_summary(text: str) -> list[str]:
+    """The lines of the section that our instructions for summaries ask for."""
+    section = _LESSONS.search(text)
+    lines = [line.strip(" \t-*") for line in section[1].splitlines()] if section else []
+    return [line for line in lines if line][:_MOST_LESSONS]
 
 
 def _record_of_row(fields: dict[str, Any], text: str, source: str, ref: str = "") -> Record:
