@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from .conftest import Refused, Run
 
 KEYS = (
-    "session_id transcript occupancy_tokens projected_tokens tail_tokens margin_tokens used_ratio "
+    "session_id transcript occupancy_tokens estimated_tokens projected_tokens tail_tokens "
+    "margin_tokens used_ratio "
     "window_tokens window_source effective_window_tokens compaction_tokens compaction_source "
     "compaction_enforced ending idle_compaction_tokens tier velocity_tokens_per_op "
     "forecast_ops "
@@ -245,3 +246,34 @@ def test_a_model_that_nobody_knows_yet_is_marked(session: SessionBuilder, brimli
     assert "those of opus 5.5" in " ".join(told.split())
     assert (report["model"], report["model_taken_for"]) == ("claude-opus-6-1", "opus 5.5")
     assert (report["window_tokens"], report["compaction_tokens"]) == (1_000_000, 967_000)
+
+
+def test_after_a_compaction_the_next_request_is_estimated(
+    session: SessionBuilder, brimline: Run
+) -> None:
+    """By what all requests take and what is left; the first one that measures it ends that."""
+    session.prompt("Go")
+    session.reply(30_000)
+    session.tool_result(session.tool_call(40_000), "line " * 60_000)
+    session.reply(160_000)
+    session.compact(161_000, summary="What was done. " * 2_000)
+
+    told = brimline("status", "--session", session.path, "--json").document
+    page = brimline("status", "--session", session.path).out
+    session.reply(42_000)
+    then = brimline("status", "--session", session.path, "--json").document
+
+    assert told["occupancy_tokens"] is None
+    assert 35_000 < told["estimated_tokens"] < 45_000
+    assert "k tokens, estimated: no model request since the compaction" in page
+    assert (then["occupancy_tokens"], then["estimated_tokens"]) == (42_000, None)
+
+
+def test_what_a_compacted_session_takes_is_unknown_where_it_began_with_anothers_context(
+    session: SessionBuilder, brimline: Run
+) -> None:
+    """What all requests take was never measured alone."""
+    session.reply(150_000)
+    session.compact(151_000)
+
+    assert "unknown: no model request" in brimline("status", "--session", session.path).out

@@ -149,8 +149,10 @@ def test_a_tier_is_a_line_above_the_prompt_until_the_next_request_is_answered(
         assert "How it filled" not in live.text
         live.say("/brim-recall 0123456789ab", "is not in the store", "file again")
         live.say("/brim-pane", "How it filled")
-        # Until the next request nobody knows how full it is, and every door says so.
-        live.say("/compact", "unknown: no model request since", "from 125,020 tokens, by a summary")
+        # Until the next request it is an estimate, and every door says so.
+        live.say(
+            "/compact", "estimated: no model request since", "from 125,020 tokens, by a summary"
+        )
         live.wait_for(lambda screen: "What the" not in screen)
         assert " 125,000 " not in live.text
 

@@ -308,6 +308,21 @@ def test_a_cost_is_at_least_that_where_replies_were_recorded_in_part(
     assert pages.session_page_values(told, redacted=False)["cost"] is None
 
 
+def test_the_chart_of_a_session_that_was_just_compacted_says_so_at_its_end(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """Where the sentence above it has an estimate."""
+    session.reply(30_000)
+    session.reply(160_000)
+    session.compact(161_000)
+
+    shown = pages.session_page_values(story.read_story(session.path, home_dir), redacted=False)
+
+    assert "estimated: no model request since the compaction" in shown["headline"]
+    assert shown["columns"][-1][1].endswith("; compacted since")
+    assert shown["plots"]["occupancy"][0].marks[-1].name == "compacted after request 2"
+
+
 @pytest.mark.parametrize(
     ("trigger", "tokens", "why"),
     [

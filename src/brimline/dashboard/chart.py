@@ -127,6 +127,9 @@ def occupancy_plot(story: Story, shown: Sequence[Moment], size: Size) -> Plot:
     if near:
         plot.shapes.append(Shape(_step_path(plot, brims), "line brim", "the brim"))
     _add_compaction_marks(plot, shown)
+    if shown and len(story.compactions) > shown[-1].segment:
+        name = f"compacted after request {shown[-1].number}"
+        plot.marks.append(Mark(plot.x_of_column(plot.count) - 1, "compaction", "", name))
     _add_marks_of_announced_tiers(plot, story, shown)
     for at in range(0, plot.count, max(1, plot.count // 6)):
         if plot.x_of_column(at) < plot.size.width - 30:

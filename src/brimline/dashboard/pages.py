@@ -155,7 +155,7 @@ def session_page_values(
         "cost": _cost_text(story, spendings, user_models),
         "subagents": _subagents(story, spendings, user_models, redacted=redacted),
         "plots": _session_plots(story, shown),
-        "columns": [[one.number, summary_line_of_request(one, single=single)] for one in shown],
+        "columns": _columns(story, shown, single=single),
         "largest": largest_items_and_their_requests(story, _TOP),
         "notices": _announcements_and_refusals(story),
         "offloads": [one for one in story.events if one["event"] in ("Offloaded", "Recalled")],
@@ -190,6 +190,14 @@ def _subagents(
         known = each["model"] if _MODEL.fullmatch(each["model"]) else "unknown"
         each.update(agent=str(number), about="", model=known)
     return rows
+
+
+def _columns(story: Story, shown: list[Moment], *, single: bool) -> list[list[Any]]:
+    """What each column of the charts tells to who points at it."""
+    columns = [[one.number, summary_line_of_request(one, single=single)] for one in shown]
+    if shown and len(story.compactions) > shown[-1].segment:
+        columns[-1][1] = f"{columns[-1][1]}; compacted since"
+    return columns
 
 
 def _session_plots(story: Story, shown: list[Moment]) -> dict[str, list[chart.Plot]]:

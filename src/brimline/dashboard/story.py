@@ -239,6 +239,7 @@ def read_story_for_index(
     story.now = reading.make_reading_of_session(
         last, reader.session, state, policy_of(story.project)
     )
+    story.now.estimated_tokens = reader.estimated_tokens
     if snapshot := state.snapshot():
         story.cost_usd = snapshot.cost_usd
     return story
@@ -258,6 +259,7 @@ class _Reader:
         self.tail: Tail | None = None
         self.recorded = ""
         self.history: list[int] = []
+        self.estimated_tokens: int | None = None
 
     def read_row(self, value: dict[str, Any], offset: int) -> None:
         """Add the next row to the story."""
@@ -311,7 +313,9 @@ class _Reader:
         story.cleared = [
             f"after request {one.after_request:,}: {one.phrase}" for one in session.clearings
         ]
-        story.composed, story.turns = self.context.close().composed, self.context.turns
+        closed = self.context.close()
+        story.composed, story.turns = closed.composed, self.context.turns
+        self.estimated_tokens = closed.tokens_after_compaction
         story.compactions = session.compactions
         story.cache = caching.caching_of(session.requests, edits)
         for cache_break in story.cache.breaks:

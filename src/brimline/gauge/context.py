@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter, deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from brimline.gauge import composition
+from brimline.transcript.typed import Session
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
 
 # What a compaction keeps is the last round, seldom more than a few dozen rows.
 _REMEMBERED_ROWS = 1_000
+_MOST_FLOOR = 0.75
+# A larger file is not read for an estimate alone.
+_LARGEST_BYTES = 64 << 20
 
 
 @dataclass(slots=True)
@@ -44,6 +49,14 @@ class Context:
     def measured_tokens(self) -> int | None:
         """What the last request since the last compaction took; None before there is one."""
         return self.composed.occupancy_tokens
+
+    @property
+    def tokens_after_compaction(self) -> int | None:
+        """The estimated size of the next request, where none came since a compaction."""
+        is_known = self.measured_tokens is None and self.floor_tokens > 0
+        # A session that began with another one's context has not measured what all requests take.
+        is_likely = self.floor_tokens < _MOST_FLOOR * self.undone_tokens
+        return self.next_tokens if is_known and is_likely else None
 
     @property
     def next_tokens(self) -> int:
@@ -77,6 +90,20 @@ class Context:
             for call, tokens in self.purged.items()
             if not call or call in (calls if tokens > 0 else self.whole_calls)
         )
+
+
+def estimate_after_compaction(path: str) -> int | None:
+    """The estimated size of the next request of a session that was compacted a moment ago.
+
+    Raises:
+        OSError: its file cannot be read.
+    """
+    if os.path.getsize(path) > _LARGEST_BYTES:
+        return None
+    reader = ContextReader()
+    for found in Session().rows_of(path):
+        reader.read_row(found)
+    return reader.close().tokens_after_compaction
 
 
 class ContextReader:

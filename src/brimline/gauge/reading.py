@@ -37,6 +37,8 @@ class Reading:
         self.window = size
         self.compaction = compaction
         self.occupancy_tokens: int | None = None
+        # Of the next request, where none came since a compaction and somebody had time to look.
+        self.estimated_tokens: int | None = None
         self.tail_tokens: int | None = None
         self.projected_tokens: int | None = None
         self.margin_tokens: int | None = None
@@ -77,6 +79,7 @@ class Reading:
         ahead, used = self.forecast(), self.occupancy_tokens
         return {
             "occupancy_tokens": used,
+            "estimated_tokens": self.estimated_tokens,
             "projected_tokens": self.projected_tokens,
             "tail_tokens": self.tail_tokens,
             "margin_tokens": self.margin_tokens,

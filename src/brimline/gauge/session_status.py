@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from brimline import output
-from brimline.gauge import reading, wording
+from brimline.gauge import context, reading, wording
 from brimline.state.session import SessionState
 from brimline.transcript import find, typed, usage
 
@@ -42,6 +42,8 @@ def read_status_document(
     if not state.names and last.usage and last.usage.session_id:
         state = SessionState(home_dir, last.usage.session_id)  # a subagent's file has its own name
     now = reading.make_reading_of_session(last, recorded, state, policy)
+    if now.occupancy_tokens is None and recorded.compactions:
+        now.estimated_tokens = context.estimate_after_compaction(path)
     return {
         "session_id": state.session_id,
         "transcript": os.path.abspath(path),

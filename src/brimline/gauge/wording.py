@@ -29,7 +29,7 @@ def status_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
     """A heading and a text for each thing that is known, the distance first."""
     size = f"{document['window_tokens']:,} (from: {document['window_source']})"
     if document["occupancy_tokens"] is None:
-        return [("in use", NOT_MEASURED), ("window", size)]
+        return [("in use", not_measured_text(document)), ("window", size)]
     source = document["compaction_source"]
     brim = f"{ending_at_text(document)} (from: {source}), {margin_left_text(document)}"
     used = f"{in_use_text(document)} ({used_share_text(document)}; by: {document['measured_by']})"
@@ -69,18 +69,29 @@ def _figures_assumed_for_new_model_text(document: dict[str, Any]) -> str:
 def status_sentence(document: dict[str, Any] | None) -> str:
     """Where a session stands, in a sentence."""
     if document is None or document["occupancy_tokens"] is None:
-        return NOT_MEASURED[0].upper() + NOT_MEASURED[1:] + "."
+        text = not_measured_text(document or {})
+        return f"{text[0].upper()}{text[1:]}."
     left = requests_left_text(document) or margin_left_text(document)
     return f"{in_use_text(document)} in use; {ending_at_text(document)}: {left}."
 
 
 def last_status_sentence(document: dict[str, Any]) -> str:
     """Where a session stood when it ended, in a sentence."""
+    if document.get("estimated_tokens"):
+        return f"It ended with a compaction: {not_measured_text(document)}."
     if document["occupancy_tokens"] is None:
         return "It ended before a model request was measured since it began or compacted."
     left = document["compaction_tokens"] - document["occupancy_tokens"]
     side = "past the brim" if left < 0 else "before the brim"
     return f"It ended with {in_use_text(document)} in use, {_counted(abs(left), 'token')} {side}."
+
+
+def not_measured_text(document: dict[str, Any]) -> str:
+    """What is known of a session that no request has measured."""
+    if not document.get("estimated_tokens"):
+        return NOT_MEASURED
+    tokens = short_token_count_text(document["estimated_tokens"])
+    return f"~{tokens} tokens, estimated: no model request since the compaction"
 
 
 def distance_to_end_text(document: dict[str, Any]) -> str:

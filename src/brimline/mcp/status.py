@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from brimline.errors import SessionError
 from brimline.fast import io, policy
-from brimline.gauge import reading, wording
+from brimline.gauge import context, reading, wording
 from brimline.state.session import SessionState
 from brimline.transcript import find
 
@@ -27,6 +27,8 @@ def answer(home_dir: str, project_dir: str) -> str:
         session, which = find.session_id_of(path), "the newest session of this project"
     settings, state = policy.load(home_dir, project_dir), SessionState(home_dir, session)
     now = reading.measure_session(path, state, settings, requests=reading.HISTORY_REQUESTS)
+    if now.occupancy_tokens is None and path:
+        now.estimated_tokens = context.estimate_after_compaction(path)
     head = f"[brimline context_status] Session {session[:60]} ({which}):"
     rows = wording.status_rows(now.document())
     return "\n".join([head, *[f"{heading}: {text}" for heading, text in rows]])

@@ -62,9 +62,11 @@ def _answer_for_session(
     for found in session.rows_of(path):
         context.read_row(found)
     now = reading.measure_session(path, state, settings, requests=reading.HISTORY_REQUESTS)
+    closed = context.close()
+    now.estimated_tokens = closed.tokens_after_compaction
     pairs = _occupancy_pairs(now) + _savings_compaction_pairs(state.session_id, path, home_dir, now)
     head, tokens = _rows_of_text_lines(output.name_value_text(pairs)), _request_tokens(session, now)
-    report = composition_text.composition_document(context.close().composed)
+    report = composition_text.composition_document(closed.composed)
     is_compacted = now.occupancy_tokens is None
     if is_compacted:  # what the file tells may be from before that
         report["parts"] = []
@@ -96,7 +98,7 @@ def _occupancy_pairs(now: reading.Reading) -> list[tuple[str, str]]:
     """Say where the session stands, in the words of `status`."""
     document = now.document()
     if now.occupancy_tokens is None:
-        return [("in use", wording.NOT_MEASURED)]
+        return [("in use", wording.not_measured_text(document))]
     tier = f", tier {wording.tier_text(document)}" if now.tier else ""
     pairs = [
         ("in use", f"{wording.in_use_text(document)} ({wording.used_share_text(document)}){tier}"),
