@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -96,34 +96,6 @@ def test_what_we_recall_ourselves_is_never_replaced(player: Player) -> None:
     assert player.bash("/x/python -I -m brimline store get last", LOG) is None
     for tool in ("mcp__brimline__recall",):
         assert hook.post_tool_use(player.result(tool, {"key": "sha256:01"}, LOG)) is None
-
-
-def record(
-    session: SessionBuilder, tool: str, asked: dict[str, Any], shown: str, response: Any
-) -> None:
-    """A call with its answer, as the client records both."""
-    call_id = session.tool_call(50_000, tool, **asked)
-    session.tool_result(call_id, shown, toolUseResult=response)
-
-
-@pytest.mark.parametrize("seen_whole", [True, False])
-def test_a_fork_may_overwrite_what_its_transcript_shows_whole(
-    home_dir: str, project_dir: str, session: SessionBuilder, *, seen_whole: bool
-) -> None:
-    """Half of the file, fetched by its key, is not the file."""
-    content = SOURCE[:40_000]
-    lines = content.split("\n")
-    shown = Player(home_dir, project_dir).read("/p/a.py", content) or ""
-    record(session, "Read", {"file_path": "/p/a.py"}, shown, {"type": "text"})
-    for first, last in [(1, 900), (901, len(lines))][: 2 if seen_whole else 1]:
-        command = f"brimline store get {put.sha256(content.encode())} --lines {first}:{last}"
-        part = "\n".join(lines[first - 1 : last])
-        record(session, "Bash", {"command": command}, part, {"stdout": part, "stderr": ""})
-
-    fork = Player(home_dir, project_dir, "s2", source="fork")
-    fork.transcript = str(session.path)
-
-    assert (fork.write("/p/a.py") is None) == seen_whole
 
 
 def test_a_past_is_known_once_the_call_at_hand_is_in_it(

@@ -69,43 +69,21 @@ def test_a_file_that_was_never_a_preview_may_be_overwritten(player: Player) -> N
     assert player.write("/p/a.py") is not None
 
 
-@pytest.mark.parametrize(("since", "passes"), [(0, True), (9, True), (10, False)])
-def test_a_fork_has_the_offers_of_its_last_ten_results(
-    player: Player, session: SessionBuilder, since: int, *, passes: bool
-) -> None:
-    """As the session that it came from had them."""
-    record(session, "Bash", {"command": "cat app.log"}, player.bash("cat app.log", BUILD) or "")
-    for number in range(since):
-        record(session, "Bash", {"command": f"echo {number}"}, "small")
-
-    assert (forked(player, session).bash("cat app.log", BUILD) is None) is passes
-
-
-def test_an_offer_that_was_taken_before_the_fork_is_gone(
-    player: Player, session: SessionBuilder
-) -> None:
-    """The same call came again, and showed all of it."""
-    record(session, "Bash", {"command": "cat app.log"}, player.bash("cat app.log", BUILD) or "")
-    record(session, "Bash", {"command": "cat app.log"}, BUILD)
-
-    assert forked(player, session).bash("cat app.log", BUILD) is not None
-
-
 @pytest.mark.parametrize("since", [0, 40])
-def test_a_fork_knows_previews_and_changes_however_long_ago(
+def test_a_fork_knows_previews_however_long_ago(
     player: Player, session: SessionBuilder, since: int
 ) -> None:
-    """Of a long past only the calls of files and of us are looked at."""
+    """The whole file has to be seen before it is overwritten, or the Write repeated."""
     shown = player.read("/p/a.py", TEXT) or ""
     record(session, "Read", {"file_path": "/p/a.py"}, numbered(shown))
-    record(session, "Edit", {"file_path": "/p/b.py"}, "updated")
+    record(session, "Bash", {"command": "cat /p/b.py"}, shown)
     for number in range(since):
         record(session, "Bash", {"command": f"echo {number}"}, "small")
     fork = forked(player, session)
 
+    assert fork.write("/p/b.py") is None
     assert fork.write("/p/a.py") is not None
-    assert fork.read("/p/b.py", SOURCE) is None
-    assert fork.read("/p/c.py", SOURCE) is not None
+    assert fork.write("/p/a.py") is None
 
 
 @pytest.mark.parametrize("is_whole", [True, False])
@@ -118,30 +96,12 @@ def test_a_fork_counts_the_lines_of_the_file_and_not_of_what_is_stored(
     note = f"The client had read lines 1-{len(LINES)} of {total}."
     assert (note in shown) is not is_whole
     record(session, "Read", {"file_path": "/p/a.py"}, shown)
+    fork = forked(player, session)
     for first, last in ((1, 900), (901, len(LINES))):
         command = f"brimline store get {put.sha256(TEXT.encode())} --lines {first}:{last}"
-        part = "\n".join(LINES[first - 1 : last])
-        copy = {"stdout": part, "stderr": ""}
-        record(session, "Bash", {"command": command}, part, toolUseResult=copy)
+        fork.bash(command, "\n".join(LINES[first - 1 : last]))
 
-    assert (forked(player, session).write("/p/a.py") is None) is is_whole
-
-
-def test_a_fork_counts_pages_that_its_transcript_shows(
-    player: Player, session: SessionBuilder
-) -> None:
-    """By the client's own copy of each answer."""
-    shown = player.read("/p/a.py", TEXT) or ""
-    record(session, "Read", {"file_path": "/p/a.py"}, shown)
-    half = len(LINES) // 2
-    for first, rows in ((1, LINES[:half]), (half + 1, LINES[half:])):
-        file = {"filePath": "/p/a.py", "content": "\n".join(rows), "numLines": len(rows)}
-        file |= {"startLine": first, "totalLines": len(LINES)}
-        copy = {"type": "text", "file": file}
-        asked = {"file_path": "/p/a.py", "offset": first, "limit": half}
-        record(session, "Read", asked, "\n".join(rows), toolUseResult=copy)
-
-    assert forked(player, session).write("/p/a.py") is None
+    assert (fork.write("/p/a.py") is None) is is_whole
 
 
 def test_before_an_overwrite_the_past_is_waited_for_and_then_taken_as_it_is(

@@ -287,12 +287,11 @@ def test_a_previewed_file_is_overwritten_only_on_purpose(
         tool("Write", twice | new),
         *(tool("Read", cut), tool("Read", cut), tool("Write", cut | new)),
         *(tool("Read", paged), tool("Read", long_path), tool("Read", linked)),
-        bash("cat other.txt"),
         text("end"),
     )
     run = client.run_print("go")
 
-    _, edited, refused, written, *_, page, _, paged_as, long_as, _, other = run.main[-1].results()
+    _, edited, refused, written, *_, page, _, paged_as, long_as, _ = run.main[-1].results()
     assert ["updated" in done for done in (edited, written)] == [True, True]
     assert "was shown to you as a preview" in refused
     # The client shows as much as fits into a page.
@@ -307,20 +306,17 @@ def test_a_previewed_file_is_overwritten_only_on_purpose(
         *(bash(f"{fetch} --lines 101:900"), bash(f"{fetch} --lines 901:")),
         tool("Write", paged | new),
         tool("Write", linked | new),
-        bash("cat other.txt"),
         *(tool("Read", {"file_path": str(project / "link.txt")}), tool("Write", linked | new)),
         text("end"),
     )
     fork = client.run_print("on", args=["--resume", run.session_id, "--fork-session"])
 
     assert fork.session_id != run.session_id
-    fetched, refused, _, _, _, written, guarded, repeated, whole, _ = fork.main[-1].results()[-10:]
-    assert STORED in other  # the transcript holds the reference
+    fetched, refused, _, _, _, written, guarded, whole, _ = fork.main[-1].results()[-9:]
     assert fetched.startswith("<persisted-output>")
     assert "was shown to you as a preview" in refused
     assert "updated" in written
     assert "was shown to you as a preview" in guarded
-    assert repeated.startswith(BULK)
     assert "line 00750 alpha" in whole
     after = {name: (project / f"{name}.txt").read_text(encoding="utf-8") for name in files}
     unseen = {name: files[name] for name in ("huge", "long")}

@@ -39,9 +39,14 @@ def note_preview_of_file(turn: Turn, path: str, key: str, total_lines: int) -> N
     turn.state.names.append(mark)
 
 
+def is_known_as_preview(turn: Turn, path: str) -> bool:
+    """Tell whether a preview of a file was noted."""
+    return _file_mark_name(turn, PREVIEWED, path) in turn.state.names
+
+
 def note_lines_shown(turn: Turn, path: str, lines: tuple[int, int, int]) -> None:
     """The model was shown lines of a file: from, up to and with, of how many."""
-    if _file_mark_name(turn, PREVIEWED, path) in turn.state.names:
+    if is_known_as_preview(turn, path):
         seen = f"{turn.state.folder}/{_file_mark_name(turn, _LINES, path)}"
         io.append_line(seen, "{} {} {}".format(*lines))
 
@@ -57,7 +62,7 @@ def note_recalled_lines(turn: Turn, key: str, lines: tuple[int, int] | None) -> 
 
 def claim_overwrite_refusal(turn: Turn, path: str) -> bool:
     """Tell whether to refuse an overwrite of this file now: once, and only while unseen."""
-    if _file_mark_name(turn, PREVIEWED, path) not in turn.state.names:
+    if not is_known_as_preview(turn, path):
         return False
     looks = _SPAN.findall(state_file_text(turn, _file_mark_name(turn, _LINES, path)))
     spans = [(int(first), int(last), int(total)) for first, last, total in looks]

@@ -1,4 +1,4 @@
-"""What a session knew before its first hook, read out of its transcript, once.
+"""What a session was shown before its first hook: previews, read out of its transcript, once.
 
 A fork begins with the rows of the session that it came from under an id of its own, and with none
 of its marks. An overwrite of a file that was only seen as a preview needs to know as much.
@@ -7,25 +7,20 @@ of its marks. An overwrite of a file that was only seen as a preview needs to kn
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
-from brimline.bulk import intercept, judge, looks, marks, stub, tool_results
-from brimline.bulk.marks import OFFERED_RESULTS, PAST
+from brimline.bulk import intercept, looks, stub, tool_results
+from brimline.bulk.marks import PAST
 from brimline.fast import io, json, paths
 from brimline.fast.decision import Decision
 from brimline.foreign import flatten
 from brimline.transcript import clienttools, row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from brimline.hooks.turn import Turn
 
-_CALL, _RESULT = b'"tool_use"', b'"tool_result"'
-_MARKS = (*[f'"{name}"'.encode() for name in clienttools.FILE_TOOLS], b"brimline")
-# Offers are good for ten results; a call and its result are a line each, and others lie between.
-_RECENT_LINES = 24
 _END_BYTES = 4 << 20
+_MOST_BYTES = 1 << 30
 _HEAD_CHARACTERS = 4_000
 # The client was seen to write a call up to 67 ms after the hook before it was started.
 _ATTEMPTS = 50
@@ -53,7 +48,7 @@ def refuse_unseen_overwrite(turn: Turn) -> Decision | None:
 
 
 def catch_up_from_transcript(turn: Turn, *, waits: bool = False) -> None:
-    """Mark what the transcript shows as a preview, the looks at it since, and changed files.
+    """Mark the files that the transcript shows as previews.
 
     A fork's transcript is written while its first calls are on their way: what comes before a call
     is in it once the call is.
@@ -67,7 +62,7 @@ def catch_up_from_transcript(turn: Turn, *, waits: bool = False) -> None:
         attempts -= 1
         time.sleep(_PAUSE_S)
     try:
-        _mark_what_transcript_shows(turn)
+        _mark_previews_in_transcript(turn)
     except OSError:
         pass  # a session that has no transcript has no past that could be known
     if written or waits:
@@ -84,103 +79,22 @@ def _is_call_in_transcript(turn: Turn) -> bool:
         return False
 
 
-def _mark_what_transcript_shows(turn: Turn) -> None:
-    answers = list(_read_answered_calls(turn.event.transcript))
-    for answer in answers:
-        _note_what_answer_showed(turn, answer)
-    open_offers: dict[str, _Answer] = {}
-    for answer in answers[-OFFERED_RESULTS:]:
-        call = json.dumps([answer.tool, answer.arguments])
-        open_offers.pop(call, None)
-        if answer.shown_reference():
-            open_offers[call] = answer
-    for answer in open_offers.values():
-        files = judge.files_shown_by_call(answer.tool, answer.arguments)
-        call = intercept.repeat_fingerprint(turn, "", answer.tool, answer.arguments, files)
-        intercept.create_repeat_offer(turn, call)
-
-
-def _note_what_answer_showed(turn: Turn, answer: _Answer) -> None:
-    """Mark what one answer changed, showed as a preview, or showed of what was previewed."""
-    tool, arguments = answer.tool, answer.arguments
-    path = paths.normalised_path(clienttools.file_of_call(arguments), answer.cwd)
-    if tool in clienttools.EDITING:
-        # The past may be read again and again until the call at hand is in it.
-        if not marks.was_file_edited(turn, path):
-            marks.note_edited_file(turn, path)
-        return
-    reference = answer.shown_reference() if tool == "Read" else None
-    if reference:
-        total = tool_results.file_line_total_in_reference(answer.head, reference.lines or 0)
-        looks.note_preview_of_file(turn, path, reference.key, total)
-    elif tool == "Read" or judge.recalls_asked_by_call(tool, arguments):
-        _note_lines_of_answer(turn, answer, path)
-
-
-def _note_lines_of_answer(turn: Turn, answer: _Answer, path: str) -> None:
-    """Mark the lines of a file, or of stored content, that an answer showed."""
-    tool, arguments = answer.tool, answer.arguments
-    result = tool_results.parse_answer(tool, arguments, answer.response)
-    if result is None:
-        return
-    if result.lines:
-        looks.note_lines_shown(turn, path, result.lines)
-    for key, _, _, lines in looks.recalls_shown_by_call(turn.home, tool, arguments, result):
-        looks.note_recalled_lines(turn, key, lines)
-
-
-class _Answer(NamedTuple):
-    """An answered call of the main thread."""
-
-    tool: str
-    arguments: dict[str, Any]
-    response: Any
-    """In the shape that hooks are given; None where the client kept none."""
-    head: str
-    """The beginning of what the model was sent, without the numbers of lines."""
-    cwd: str
-
-    def shown_reference(self) -> stub.Stub | None:
-        """The reference that it shows, if it does."""
-        return stub.first_reference_in(self.head) if self.head.startswith(stub.BEGINNINGS) else None
-
-
-def _read_answered_calls(path: str) -> Iterator[_Answer]:
-    """The answered calls that matter, the first one first.
-
-    Only the end of a long transcript is read, and of that only what is wanted is parsed.
-
-    Raises:
-        OSError: the file cannot be read, or is not a regular file.
-    """
-    calls: dict[str, tuple[str, dict[str, Any]]] = {}
-    for line in reversed(_lines_with_calls_or_results(path)):
-        if _CALL in line or any(call.encode() in line for call in calls):
-            for document in json.parse_all_on_line(line):
-                yield from _answers_of_line(calls, document)
-
-
-def _lines_with_calls_or_results(path: str) -> list[bytes]:
-    """Lines with results, recent calls and older ones that name a mark, the last one first."""
-    wanted: list[bytes] = []
-    for _, line in io.lines_backward_with_offsets(path):
-        is_call = _CALL in line
-        if is_call and len(wanted) >= _RECENT_LINES:
-            is_call = any(mark in line for mark in _MARKS)
-        if is_call or _RESULT in line:
-            wanted.append(line)
-    return wanted
-
-
-def _answers_of_line(calls: dict[str, tuple[str, dict[str, Any]]], line: Any) -> Iterator[_Answer]:
-    blocks = row.blocks_sent_to_model(line)
-    results = [block for block in blocks if row.is_block(block, "tool_result")]
-    for used in row.any_thread_calls(line):
-        calls[used.id] = (used.name, used.arguments)
-    for block in results:
-        call = calls.pop(str(block.get("tool_use_id")), None)
-        if call is not None:
-            response = line.get(row.COPY_FIELD) if len(results) == 1 else None
-            lines = row.content_text(block.get("content"))[:_HEAD_CHARACTERS].split("\n")
-            head = "\n".join([part.lstrip(tool_results.NUMBERING) for part in lines])
-            yield _Answer(*call, response, head, row.cwd_of(line) or "")
+def _mark_previews_in_transcript(turn: Turn) -> None:
+    path, shown = turn.event.transcript, dict[str, tuple[stub.Stub, str]]()
+    for fields in json.rows_backward(path, stub.BEGINNINGS[0].encode(), _MOST_BYTES):
+        for result in row.main_thread_results(fields):
+            lines = result.text[:_HEAD_CHARACTERS].split("\n")
+            head = "\n".join([line.lstrip(tool_results.NUMBERING) for line in lines])
+            reference = head.startswith(stub.BEGINNINGS[0]) and stub.first_reference_in(head)
+            if reference:
+                shown[result.call_id] = reference, head
+    for fields in json.rows_backward(path, b'"Read"', _MOST_BYTES) if shown else ():
+        for call in row.main_thread_calls(fields):
+            file = clienttools.file_of_call(call.arguments) if call.name == "Read" else ""
+            if file and call.id in shown:
+                reference, head = shown[call.id]
+                total = tool_results.file_line_total_in_reference(head, reference.lines or 0)
+                named = paths.normalised_path(file, row.cwd_of(fields) or "")
+                # It may be read again and again until the call at hand is in it.
+                if not looks.is_known_as_preview(turn, named):
+                    looks.note_preview_of_file(turn, named, reference.key, total)
