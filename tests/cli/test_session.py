@@ -208,6 +208,28 @@ def test_options_say_what_is_large_and_recent(brimline: Run, recorded: str) -> N
     assert old("--keep-recent", "12") == 0
 
 
+def test_results_named_by_hand_go_and_no_others(brimline: Run, project_dir: str) -> None:
+    """By request or by key, also what the rule would keep; what was not named stays."""
+    session = in_project(project_dir, "byhand")
+    session.prompt("look")
+    texts = [f"{number} says {TEXT}" for number in range(4)]
+    for number, text in enumerate(texts):
+        session.tool_result(session.tool_call(40_000, command=f"cat {number}"), text)
+    shown = ["session", "purge", rested(session.path), "--dry-run", "--json"]
+
+    assert brimline(*shown).document["results"] == 0
+    named = brimline(*shown, "--request", "2:3").document
+    assert [one["source"] for one in named["changes"]] == ["cat 1", "cat 2"]
+    last = brimline(*shown, "--request", "-1").document["changes"][0]
+    assert last["source"] == "cat 3"
+    listed = brimline(*shown[:-1], "--request", "1:").out
+    assert f"request 4  10.2 kB  {last['key'][7:19]}  Bash  cat 3" in listed
+    done = brimline(*shown[:3], "--result", last["key"][:20], "--request", "1", "--yes", "--json")
+    copied = content(str(done.document["copy"])).decode()
+    assert [copied.count(json.dumps(text)) for text in texts] == [1, 2, 2, 1]  # the client's own
+    assert brimline("store", "get", last["key"]).out == texts[3]
+
+
 @pytest.mark.row("S3-41")
 def test_the_current_session_is_the_one_it_runs_in_else_the_newest(
     brimline: Run, recorded: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
@@ -237,6 +259,9 @@ def test_the_current_session_is_the_one_it_runs_in_else_the_newest(
         ("inspect nowhere.jsonl", 1, "cannot read nowhere.jsonl: No such file"),
         ("purge .", 1, "cannot read .:"),
         ("repair {text}", 1, "is not a session's transcript"),
+        ("purge {session} --request 90", 1, "there is no request 90: the last one is 12"),
+        ("purge {session} --request x", 1, "'x' is not a range of requests"),
+        ("purge {session} --result 0123456789ab", 1, "has the key '0123456789ab'"),
         ("purge x.jsonl --session x", 2, "as SESSION or by --session, not by both"),
         ("purge --session no/such", 1, "cannot read no/such"),
         ("restore --session missing", 1, "no session 'missing'"),
@@ -254,7 +279,7 @@ def test_bad_input_is_told_in_one_sentence(
     text = world / "notes.txt"
     text.write_text("just notes\n" * 10, encoding="utf-8")
 
-    given = words.format(text=text).split()
+    given = words.format(text=text, session=recorded).split()
 
     assert told in refused("session", *given, code=code)
 

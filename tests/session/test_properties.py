@@ -65,6 +65,8 @@ OPTIONS = st.builds(
     Options,
     threshold_bytes=st.sampled_from([1, 500, 1_000, 5_000]),
     keep_requests=st.integers(0, 3),
+    keys=st.just(()),
+    requests=st.just(()),
 )
 SESSIONS = st.tuples(st.lists(STEP, max_size=12), st.sampled_from([b"", b"{", b'{"type":"end"}']))
 

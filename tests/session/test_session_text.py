@@ -200,16 +200,17 @@ def test_a_purge_is_told() -> None:
 
 def test_the_first_twenty_results_that_go_are_named() -> None:
     """The others are counted."""
-    one = {"request": 7, "bytes": 2_000, "tool": None, "source": "x"}
+    one = {"request": 7, "bytes": 2_000, "key": KEY, "tool": None, "source": "x"}
 
     assert session_text.results_to_purge_text([]) == ""
     twenty = session_text.results_to_purge_text([one] * 20).split("\n")
     assert len(twenty) == 22
-    assert twenty[-1].split() == ["request", "7", "2.0", "kB", "a", "tool", "x"]
+    assert twenty[-1].split() == ["request", "7", "2.0", "kB", "0" * 12, "a", "tool", "x"]
     more = session_text.results_to_purge_text([one] * 21)
     assert more.endswith("\n  … and 1 more (--json lists all)")
 
 
+KEY = f"sha256:{0:064}"
 REPAIR: dict[str, Any] = {
     "transcript": "/t/s1.jsonl",
     "mended": [],
@@ -247,13 +248,13 @@ def test_what_others_wrote_is_cut_to_a_line(length: int, cut: bool) -> None:
 
 def test_figures_stand_to_the_right_and_words_to_the_left() -> None:
     """In every table, so that what is large is seen."""
-    first = {"request": 7, "bytes": 2_000, "tool": "Bash", "source": "x"}
-    second = {"request": 1_234, "bytes": 20, "tool": "Grep", "source": "yy"}
+    first = {"request": 7, "bytes": 2_000, "key": KEY, "tool": "Bash", "source": "x"}
+    second = first | {"request": 1_234, "bytes": 20, "tool": "Grep", "source": "yy"}
     assert session_text.results_to_purge_text([first, second]).split("\n") == [
         "",
         "Results that would go:",
-        "      request 7  2.0 kB  Bash  x",
-        "  request 1,234    20 B  Grep  yy",
+        "      request 7  2.0 kB  000000000000  Bash  x",
+        "  request 1,234    20 B  000000000000  Grep  yy",
     ]
     here = (
         first

@@ -90,6 +90,10 @@ def inspect_command(file: str | None, session_id: str | None, as_json: bool) -> 
     type=click.IntRange(0),
     help="Leave the results of the last N requests.",
 )
+@click.option(
+    "--request", metavar="A:B", multiple=True, help="Replace what requests A to B called for."
+)
+@click.option("--result", metavar="KEY", multiple=True, help="Replace the result with this key.")
 @output.dry_run_option
 @output.yes_option
 def purge_command(file: str | None, session_id: str | None, as_json: bool, **flags: Any) -> None:
@@ -98,17 +102,19 @@ def purge_command(file: str | None, session_id: str | None, as_json: bool, **fla
     Old bulk becomes a line that can be recalled, as in a compaction without a model: what was
     looked at last, your words, the files edited last, failures and short results stay. All that in
     a copy beside the session, which may be open meanwhile and stays as it is. Shows the figures and
-    asks first.
+    asks first. Results named by --request or --result go, whatever they are, and no others.
 
     \b
     Example:
       brimline session purge --dry-run
       brimline session purge session.jsonl --keep-recent 20 --yes
+      brimline session purge --request 12:20 --dry-run
     """
     path = _find_session_file(file, session_id)
     path, home_dir = os.path.realpath(path), paths.data_dir()
     inside = config.load(home_dir, os.getcwd()).values["compaction.inside"]
-    options = purge.Options(flags["threshold"], flags["keep_recent"], inside)
+    by_hand = flags["result"], flags["request"]
+    options = purge.Options(flags["threshold"], flags["keep_recent"], inside, *by_hand)
     # There are no cycles to find, and looking for them takes the longer the more rows are known.
     gc.disable()
     with _make_reading_progress(path) as bar:

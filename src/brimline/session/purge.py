@@ -17,9 +17,10 @@ from brimline import models
 from brimline.bulk import cold, contents, layout, pins, put, said, stub
 from brimline.bulk.pins import NONE
 from brimline.bulk.previews import Previews
+from brimline.errors import SessionError
 from brimline.session import copies, copying
 from brimline.session.copying import Copied, CopyError, Order
-from brimline.session.survey import line_checksum, row_bytes, take_survey
+from brimline.session.survey import SMALLEST_TEXT_BYTES, line_checksum, row_bytes, take_survey
 from brimline.transcript import find
 from brimline.transcript.read import Line
 
@@ -37,6 +38,9 @@ class Options(NamedTuple):
     threshold_bytes: int | None = None  # from which size on a result is long
     keep_requests: int | None = None  # the last ones, whose results stay
     rule: str = "balanced"  # which rows of the compaction's rule
+    # Where the user names some, no others go: how their keys begin, and ranges of requests.
+    keys: tuple[str, ...] = ()
+    requests: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -83,7 +87,8 @@ def plan_purge(path: str, options: Options, home_dir: str, progress: Progress = 
     """Look at a session and decide; changes nothing, neither the file nor the store.
 
     Raises:
-        StoreError: the pins cannot be read.
+        SessionError: it has no result that the user named.
+        StoreError: the pins cannot be read, or a range is none.
         OSError: the session cannot be read.
     """
     with open(path, "rb", buffering=copying.BLOCK_BYTES) as file:
@@ -105,15 +110,20 @@ def make_purge_plan(survey: Survey, options: Options, pinned_digests: Collection
         survey: what is in the session.
         options: how to purge.
         pinned_digests: the digests of stored content that is pinned.
+
+    Raises:
+        SessionError: there is no result that the user named.
+        StoreError: a range is none.
     """
     plan = Plan(survey, options)
     plan.kept = {"pinned": 0, "preserved": 0}
     wanted = pins.match_directives_to_results(survey.conversation).wanted
     pinned_calls = {name for name, pin in wanted.items() if pin.level != NONE}
-    cold_calls = _ids_of_cold_calls(survey, options)
+    by_hand = options.keys or options.requests
+    going = _ids_of_named_calls(survey, options) if by_hand else _ids_of_cold_calls(survey, options)
     chosen = []
     for item in survey.items:
-        if item.segment < survey.sent.segment or item.call.id not in cold_calls:
+        if item.segment < survey.sent.segment or item.call.id not in going:
             continue
         digest = layout.digest_of_key(key_of_item(item))
         if item.call.id in pinned_calls or digest in pinned_digests:
@@ -130,6 +140,31 @@ def make_purge_plan(survey: Survey, options: Options, pinned_digests: Collection
         first = min((mark.offset for mark in plan.changes), default=survey.length)
         plan.lost_thoughts = [one for one in survey.sent.thoughts if one.offset > first]
     return plan
+
+
+def _ids_of_named_calls(survey: Survey, options: Options) -> set[str]:
+    """The calls whose results the user named, by key or by request; never their own words."""
+    count = max(survey.requests, 1)
+    ranges = [contents.parse_range(text, count, "request") for text in options.requests]
+    calls = survey.sent.calls
+    found = {
+        call.id for call in calls.values() if any(r.first <= call.request <= r.last for r in ranges)
+    }
+    for key in options.keys:
+        digits = key.strip().lower().removeprefix(layout.PREFIX)
+        is_key = layout.is_hex(digits) and len(digits) >= layout.SHORTEST_PREFIX
+        named = {
+            item.call.id
+            for item in survey.items
+            if is_key and layout.digest_of_key(key_of_item(item)).startswith(digits)
+        }
+        if not named & calls.keys():
+            raise SessionError(
+                f"no result of {SMALLEST_TEXT_BYTES} bytes or more that a resume sends has the key "
+                f"{key[:80]!r}: `--request 1: --dry-run` lists them"
+            )
+        found |= named
+    return {name for name in found & calls.keys() if not calls[name].is_users}
 
 
 def _ids_of_cold_calls(survey: Survey, options: Options) -> set[str]:

@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from brimline import output
+from brimline.bulk import layout
 from brimline.gauge import composition_text
 from brimline.session.faults import UNDONE
 
@@ -197,6 +198,7 @@ def results_to_purge_text(results: list[dict[str, Any]]) -> str:
         [
             f"request {result['request']:,}",
             output.size_text(result["bytes"]),
+            layout.shorten_key(result["key"]).removeprefix(layout.PREFIX),
             output.one_line(result["tool"] or "a tool", 24),
             output.subject_as_path_or_text(result["tool"], result["source"]),
         ]
