@@ -578,7 +578,7 @@ def test_a_session_of_which_nothing_is_known_yet_has_nothing_in_it(
 def test_a_request_begins_with_nothing_but_its_number(session: SessionBuilder) -> None:
     """All else is added as its rows are read."""
     (fields,) = session.reply(20_000)
-    moment = story.Moment(1, 2.0, 0, row.Spent(fields), Tail())
+    moment = story.Moment(1, 2.0, 0, row.spent_of(fields), Tail())
 
     assert (moment.tokens, moment.is_final, moment.shorter_by) == (0, False, 0)
     assert (moment.parts, moment.items, moment.replaced) == ({}, [], [])

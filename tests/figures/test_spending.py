@@ -212,6 +212,11 @@ def test_of_a_large_session_the_status_reads_only_what_is_new(world: Path, home_
     assert found.occupancies_since_compaction == whole.occupancies_since_compaction == [900]
     assert found.largest_occupancy_tokens == whole.largest_occupancy_tokens
     assert found.compactions == whole.compactions
+    with store.opened(home_dir) as figures:
+        every = figures.read(builder.path).measured.requests
+    assert [(one.number, one.id, one.tokens) for one in every] == [
+        (one.number, one.id, one.tokens) for one in whole.requests
+    ]
 
 
 def test_several_processes_find_what_one_finds(
@@ -227,7 +232,9 @@ def test_several_processes_find_what_one_finds(
     monkeypatch.setattr(store, "_MANY_BYTES", 0)
     read: list[int] = []
 
-    found = spending.read_spendings(home_dir, files, progress=read.append, in_shares=True)
+    with store.opened(home_dir) as figures:
+        figures.refresh(files, progress=read.append, in_shares=True)
+        found = spending.spendings_of(figures, files)
 
     assert found == one_after_the_other
     assert len(found) == len(builders)

@@ -200,7 +200,7 @@ def test_a_usage_tells_sizes_and_names() -> None:
     assert (found.prompt_tokens, found.output_tokens, found.fresh_tokens) == (321, 7, 301)
     assert (found.message_id, found.model, found.timestamp) == ("m", "x", "t")
     assert (found.requested_model, found.version, found.session_id) == ("x[1m]", "2", "s")
-    assert row.Spent(fields).cache_lifetime_s == 300
+    assert row.spent_of(fields).cache_lifetime_s == 300
     assert row.costs_of(fields) == ("", 0, 1, 300, 0, 20, 7)
     assert (row.message_id(fields), row.model_of(fields)) == ("m", "x")
     assert row.costs_of(fields | {"isApiErrorMessage": True}) is None
@@ -414,7 +414,7 @@ def test_what_was_written_for_an_hour_is_billed_apart(
     split = {"cache_creation": {"ephemeral_1h_input_tokens": an_hour}}
     fields = {"type": "assistant", "message": {"model": "x", "usage": figures | split}}
 
-    assert row.Spent(fields).cache_lifetime_s == lifetime_s
+    assert row.spent_of(fields).cache_lifetime_s == lifetime_s
     assert (row.costs_of(fields) or ())[2:] == billed
 
 

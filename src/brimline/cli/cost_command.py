@@ -9,7 +9,7 @@ import click
 
 from brimline import output
 from brimline.fast import clock, paths
-from brimline.figures import bill, reader, spending
+from brimline.figures import bill, reader, spending, store
 from brimline.settings import config
 from brimline.transcript import find
 
@@ -36,11 +36,13 @@ def cost(session_id: str | None, by: str, since: str | None, as_json: bool) -> N
     """
     begun = _parse_since(since) if since else 0.0
     files, rows = reader.all_transcripts(), config.user_model_rows(paths.data_dir())
-    notes: list[str] = []
-    with output.Progress("Reading", output.total_file_bytes(files)) as bar:
-        spendings = spending.read_spendings(
-            paths.data_dir(), files, rows, begun, bar.advance, notes, in_shares=True
-        )
+    stretch_s = spending.QUARTER_S if by in bill.TIMES else spending.DAY_S
+    with (
+        store.opened(paths.data_dir()) as figures,
+        output.Progress("Reading", output.total_file_bytes(files)) as bar,
+    ):
+        notes = figures.refresh(files, progress=bar.advance, in_shares=True)
+        spendings = spending.spendings_of(figures, files, rows, begun, stretch_s)
     for note in notes:
         output.print_note(note)
     if session_id is not None:

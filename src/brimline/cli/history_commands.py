@@ -79,10 +79,11 @@ def _answer_day(text: str, *, as_json: bool) -> None:
         raise click.UsageError(f"--day takes 2026-11-17, yesterday or tuesday, not {text!r}")
     home_dir, files = paths.data_dir(), reader.all_transcripts()
     rows = config.user_model_rows(home_dir)
-    with output.Progress("Reading", output.total_file_bytes(files)) as bar:
-        spendings = spending.read_spendings(
-            home_dir, files, rows, progress=bar.advance, in_shares=True
-        )
-    with store.opened(home_dir) as figures:
+    with (
+        store.opened(home_dir) as figures,
+        output.Progress("Reading", output.total_file_bytes(files)) as bar,
+    ):
+        figures.refresh(files, progress=bar.advance, in_shares=True)
+        spendings = spending.spendings_of(figures, files, rows)
         document = day.document(figures, wanted, spendings, rows)
     output.answer(document, day.text, as_json=as_json)

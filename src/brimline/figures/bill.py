@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 GROUPS = ("session", "day", "week", "month", "block", "project", "model")
 # Their rows follow each other in time; those of the others go by what they cost.
-_TIMES = ("day", "week", "month", "block")
+TIMES = ("day", "week", "month", "block")
 # The client counts what a subscription allows by blocks of so many hours, from a full hour on.
 _BLOCK_S, _HOUR_S = 5 * 3_600, 3_600
 _LEAST_PACE_S = 600
@@ -48,7 +48,7 @@ def document(
 ) -> dict[str, Any]:
     """Return what was spent since a moment, in groups of one kind and in all."""
     rows = bill_rows_by_group(spendings, (by,), user_rows, since)
-    if by not in _TIMES:
+    if by not in TIMES:
         rows.sort(key=lambda row: row["dollars"] or 0.0, reverse=True)
     models_used = bill_rows_by_group(spendings, ("model",), user_rows, since)
     made = {

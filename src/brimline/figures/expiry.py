@@ -118,7 +118,7 @@ def cache_of_last_request(transcript: str) -> Cache | None:
         for fields in json.rows_backward(transcript, b'"usage"', _LOOK_BYTES):
             usage, at = row.usage_of(fields), clock.parse_utc(row.timestamp_text_of(fields))
             if usage and at is not None:
-                spent = row.Spent(fields)
+                spent = row.spent_of(fields)
                 is_cached = spent.cache_read_tokens or spent.cache_written_tokens
                 return Cache(at, spent.cache_lifetime_s, usage.model) if is_cached else None
     except OSError:

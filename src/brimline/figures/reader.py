@@ -16,7 +16,7 @@ from brimline.transcript.compactions import Recorded
 from brimline.transcript.typed import Request, Session
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import BinaryIO
 
     from brimline.transcript.read import Progress
@@ -49,6 +49,8 @@ class Kept(NamedTuple):
 
     columns: tuple[Any, ...]
     """From its stamp on."""
+    past: str
+    """The requests that a compaction lies behind, those left out that were kept before."""
     billed: list[Billed]
 
 
@@ -71,6 +73,8 @@ class Transcript:
     prompts: list[float] = field(default_factory=list)
     """When the user sent something."""
     measured: Session = field(default_factory=Session)
+    past_requests: int = 0
+    """How many of its requests were kept before, and do not change any more."""
     billed: dict[str, Billed] = field(default_factory=dict)
     """Requests by key: those that are new, or tell more than before."""
 
@@ -117,30 +121,31 @@ class Transcript:
         """What is kept of it."""
         names = (self.stamp, self.session_id, self.project, self.name)
         flags = (self.is_subagent, self.is_fork)
-        return Kept((*names, *flags, 0, self._document()), list(self.billed.values()))
-
-    def _document(self) -> str:
         session = self.measured
-        requests = [
-            [one.id, one.at, one.model, one.segment, one.is_final, _counts(one.spent), one.attached]
-            for one in session.requests
-        ]
+        every, count = session.requests, len(session.compactions)
+        begun = next((at for at, one in enumerate(every) if one.segment == count), len(every))
+        new = every[self.past_requests : begun]
+        past = _json_of_requests(new) if new else ""
         fields = (self.read_to, self.seen, self.title, self.first_prompt, self.prompts)
-        return json.dumps((*fields, requests, session.compactions, session.attached))
+        measured = (_json_of_requests(every[begun:]), session.compactions, session.attached)
+        document = json.dumps((*fields, *measured, session.largest_occupancy_tokens))
+        return Kept((*names, *flags, 0, document), past, list(self.billed.values()))
 
-    def fill_in(self, document: str) -> None:
-        """Take what was kept of it."""
+    def fill_in(self, document: str, past: Iterable[str]) -> None:
+        """Take what was kept of it, and maybe of its requests before the last compaction."""
         fields = json.loads(document)
         self.read_to, self.seen, self.title, self.first_prompt, self.prompts = fields[:5]
+        requests = [one for told in past for one in json.loads(told)]
+        self.past_requests = len(requests)
         requests = [
-            Request(number, name, at, model, segment, final, _spent(spent), attached)
+            Request(number, name, at, model, segment, final, row.Spent(*spent), attached)
             for number, (name, at, model, segment, final, spent, attached) in enumerate(
-                fields[5], 1
+                requests + json.loads(fields[5]), 1
             )
         ]
         compactions = [Recorded(*each) for each in fields[6]]
         attached = None if fields[7] is None else Counter(fields[7])
-        self.measured.go_on_from(requests, compactions, attached)
+        self.measured.go_on_from(requests, compactions, attached, fields[8])
 
     def read_on(self, since: Callable[[str], float], progress: Progress) -> None:
         """Read what came since.
@@ -178,15 +183,18 @@ class Transcript:
             return is_same and _bytes_before(file, self.read_to) == self.seen
 
 
-def _counts(spent: row.Spent) -> list[int]:
-    return [getattr(spent, name) for name in spent.__slots__]
+def _json_of_requests(requests: list[Request]) -> str:
+    return json.dumps(
+        [
+            [one.id, one.at, one.model, one.segment, one.is_final, _counts(one.spent), one.attached]
+            for one in requests
+        ]
+    )
 
 
-def _spent(counts: list[int]) -> row.Spent:
-    spent = row.Spent({})
-    for name, count in zip(spent.__slots__, counts, strict=True):
-        setattr(spent, name, count)
-    return spent
+def _counts(spent: row.Spent) -> tuple[int, ...]:
+    prompt = (spent.input_tokens, spent.cache_read_tokens, spent.cache_written_tokens)
+    return (*prompt, spent.output_tokens, spent.written_for_an_hour_tokens)
 
 
 def stamp_of_file(path: str) -> str:

@@ -1,6 +1,6 @@
-"""What requests used, added up by transcript, model and quarter of an hour.
+"""What requests used, added up by transcript, model and a stretch of time.
 
-rows = spending.read_spendings(home_dir, reader.all_transcripts(), user_rows)
+found = spending.read_spendings(home_dir, reader.all_transcripts(), user_rows)
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from brimline.models import prompt_limits
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from brimline.figures.store import Store
     from brimline.transcript.read import Progress
 
-# Days begin at one of these everywhere on earth.
-_SHARE_S = 900
+# Days begin at a quarter of an hour everywhere on earth; a price holds from a day of UTC on.
+QUARTER_S, DAY_S = 900, 86_400
 _ADDED_UP = """
-    SELECT path, session, project, title, billed.is_subagent, model, kind,
-        min(at), max(at), count(*),
-        max(input + write_5m + write_1h + read), sum(searches),
-        sum(input), sum(write_5m), sum(write_1h), sum(read), sum(output)
-    FROM billed JOIN transcript ON transcript.id = transcript
-    WHERE counts AND at >= ?
-    GROUP BY transcript, model, kind, billed.is_subagent, CAST(at / ? AS INTEGER), {}
-    ORDER BY path, min(at)
+    SELECT path, session, project, title, added.* FROM (
+        SELECT is_subagent, model, kind, min(at) AS first_at, max(at), count(*),
+            max(input + write_5m + write_1h + read), sum(searches),
+            sum(input), sum(write_5m), sum(write_1h), sum(read), sum(output), transcript
+        FROM billed WHERE counts AND at >= ?
+        GROUP BY transcript, model, kind, is_subagent, CAST(at / ? AS INTEGER), {}
+    ) AS added JOIN transcript ON transcript.id = transcript ORDER BY path, first_at
 """
 
 
@@ -67,35 +67,45 @@ def read_spendings(
     home_dir: str | None,
     files: Sequence[str],
     user_rows: Sequence[dict[str, Any]] = (),
-    since: float = 0.0,
     progress: Progress = None,
-    notes: list[str] | None = None,
-    *,
-    in_shares: bool = False,
 ) -> list[Spending]:
-    """What the requests of transcripts used; one that several have counts in one of them.
+    """What the requests of transcripts used by now.
 
     Args:
         home_dir: the data folder; without it nothing is kept.
         files: the transcripts.
         user_rows: the user's own rows of the table of models.
-        since: of no earlier request.
         progress: called with numbers of bytes that were read.
-        notes: gets what a reader of the figures should know.
-        in_shares: whether several processes may read them.
 
     Raises:
         StateError: the figures cannot be read.
     """
+    with store.opened(home_dir) as figures:
+        figures.refresh(files, progress=progress)
+        return spendings_of(figures, files, user_rows)
+
+
+def spendings_of(
+    figures: Store,
+    files: Sequence[str],
+    user_rows: Sequence[dict[str, Any]] = (),
+    since: float = 0.0,
+    stretch_s: int = QUARTER_S,
+) -> list[Spending]:
+    """The same by what is known; one request that several transcripts have counts in one of them.
+
+    Args:
+        figures: what is known.
+        files: the transcripts.
+        user_rows: the user's own rows of the table of models.
+        since: of no earlier request.
+        stretch_s: how much time is added up, one of those above.
+    """
     limits = [f"(input + write_5m + write_1h + read > {at:d})" for at in prompt_limits(user_rows)]
     asked = _ADDED_UP.format(" + ".join(["0", *limits]))
     wanted = {os.fsencode(path) for path in files}
-    with store.opened(home_dir) as figures:
-        told = figures.refresh(files, progress=progress, in_shares=in_shares)
-        rows = figures.base.execute(asked, (since, _SHARE_S)).fetchall()
-    if notes is not None:
-        notes += told
-    return [Spending(os.fsdecode(path), *rest) for path, *rest in rows if path in wanted]
+    rows = figures.base.execute(asked, (since, stretch_s))
+    return [Spending(os.fsdecode(path), *rest) for path, *rest, _ in rows if path in wanted]
 
 
 def files_of_session(path: str) -> list[str]:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     Progress = Callable[[int], None] | None
 
 FILE = "figures.sqlite3"
-_FORMAT = 2
+_FORMAT = 3
 _IN_MEMORY = ":memory:"
 _BUSY_S = 10.0
 # Smaller files are read faster than they are looked up.
@@ -50,6 +50,7 @@ _TAKEN = ", ".join(f"{name} AS (json_extract(document, '$.{name}')) STORED" for 
 _SCHEMA = f"""
     BEGIN IMMEDIATE;
     DROP TABLE IF EXISTS transcript;
+    DROP TABLE IF EXISTS past;
     DROP TABLE IF EXISTS billed;
     DROP TABLE IF EXISTS spool;
     DROP TABLE IF EXISTS page;
@@ -58,6 +59,10 @@ _SCHEMA = f"""
         title TEXT, is_subagent INTEGER, is_fork INTEGER, archived INTEGER, document TEXT
     );
     CREATE INDEX transcript_by_session ON transcript (session);
+    CREATE TABLE past (transcript INTEGER, requests TEXT);
+    CREATE INDEX past_by_transcript ON past (transcript);
+    CREATE TRIGGER past_goes_too AFTER DELETE ON transcript
+        BEGIN DELETE FROM past WHERE transcript = old.id; END;
     CREATE TABLE billed (
         transcript INTEGER, key TEXT, at REAL, model TEXT, kind TEXT, searches INTEGER,
         input INTEGER, write_5m INTEGER, write_1h INTEGER, read INTEGER, output INTEGER,
@@ -71,7 +76,7 @@ _SCHEMA = f"""
     CREATE TABLE page (path BLOB PRIMARY KEY, stamp TEXT, {_TAKEN}, document TEXT);
     PRAGMA user_version = {_FORMAT};
     COMMIT;
-"""
+"""  # noqa: S608 - ours
 # Forks and copies have requests of others with the same ids: one that several have counts in the
 # first of them that is no fork.
 _COUNT_ONCE = """
@@ -145,13 +150,18 @@ class Store:
                 notes.append(f"{error.filename or name} could not be read: {why}")
         return notes
 
-    def read(self, path: str, progress: Progress = None) -> Transcript:
+    def read(self, path: str, progress: Progress = None, *, with_past: bool = True) -> Transcript:
         """One transcript as it is now.
+
+        Args:
+            path: its file.
+            progress: called with numbers of bytes that were read.
+            with_past: whether its requests before the last compaction are asked for.
 
         Raises:
             OSError: it cannot be read.
         """
-        found = self._known(path) or Transcript(path)
+        found = self._known(path, with_past=with_past) or Transcript(path)
         before, stamp = found.stamp, stamp_of_file(path)
         if before != stamp:
             if before and not found.goes_on():
@@ -186,7 +196,8 @@ class Store:
     def transcripts_of(self, session_id: str) -> list[Transcript]:
         """What is known of the files of a session, those of its subagents left out."""
         asked = f"SELECT {_COLUMNS} FROM transcript WHERE session = ? AND NOT is_subagent"  # noqa: S608
-        return list(map(_transcript_of_values, self.base.execute(asked, (session_id,))))
+        rows = self.base.execute(asked, (session_id,)).fetchall()
+        return [_transcript_of_values(each, self._past_of(each[0])) for each in rows]
 
     def spool_of(self, session_id: str) -> Spool:
         """What is known of a session's spool."""
@@ -276,10 +287,16 @@ class Store:
         for path in sorted(stale, key=find.modified_at, reverse=True):
             yield path, partial(self.read, path)
 
-    def _known(self, path: str) -> Transcript | None:
+    def _past_of(self, number: int) -> list[str]:
+        asked = "SELECT requests FROM past WHERE transcript = ? ORDER BY rowid"
+        return [requests for (requests,) in self.base.execute(asked, (number,))]
+
+    def _known(self, path: str, *, with_past: bool) -> Transcript | None:
         asked = f"SELECT {_COLUMNS} FROM transcript WHERE path = ?"  # noqa: S608 - ours
         values = self.base.execute(asked, (os.fsencode(path),)).fetchone()
-        return _transcript_of_values(values) if values else None
+        if values is None:
+            return None
+        return _transcript_of_values(values, self._past_of(values[0]) if with_past else [])
 
     def _save(self, path: str, kept: Kept, before: str, *, is_whole: bool) -> int | None:
         """Keep what a transcript tells, unless another process was faster; its number."""
@@ -292,8 +309,11 @@ class Store:
                 return number
             if is_whole and number:
                 self._drop_billed(number)
+                base.execute("DELETE FROM past WHERE transcript = ?", (number,))
             _insert(base, "REPLACE INTO transcript", [(number, name, *kept.columns)])
             (number,) = base.execute("SELECT last_insert_rowid()").fetchone()
+            if kept.past:
+                _insert(base, "INSERT INTO past", [(number, kept.past)])
             if kept.billed:
                 _insert(
                     base, "INSERT INTO billed", [(number, *one, 1) for one in kept.billed], _ADD
@@ -375,13 +395,13 @@ def _first_reading(gone: dict[str, Any], path: str) -> Kept | None:
     return found.kept()
 
 
-def _transcript_of_values(values: tuple[Any, ...]) -> Transcript:
+def _transcript_of_values(values: tuple[Any, ...], past: list[str]) -> Transcript:
     number, path, stamp, session_id, project, is_fork, document = values
     found = Transcript(
         os.fsdecode(path), stamp, session_id, project, is_fork=bool(is_fork), number=number
     )
     try:
-        found.fill_in(document)
+        found.fill_in(document, past)
     except (ValueError, TypeError, KeyError, IndexError) as error:
         raise sqlite3.DatabaseError("malformed figures") from error
     return found
@@ -398,7 +418,7 @@ def _changed_at(stamp: str) -> float:
 
 
 def measure(home_dir: str, path: str, progress: Progress = None) -> Session:
-    """The requests and compactions of a session; of a large file only what is new is read.
+    """A session since its last compaction; of a large file only what is new is read.
 
     Raises:
         OSError: it cannot be read.
@@ -406,7 +426,7 @@ def measure(home_dir: str, path: str, progress: Progress = None) -> Session:
     if os.path.getsize(path) < _LARGE_BYTES:
         return typed.measure(path, progress)
     with opened(home_dir) as figures:
-        return figures.read(path, progress).measured
+        return figures.read(path, progress, with_past=False).measured
 
 
 @contextlib.contextmanager

@@ -38,6 +38,7 @@ ATTACHMENT, TITLE = b'"attachment"', b'-title"'
 PROMPTS = tuple(
     b'"role":"user","content":' + how for how in (b'"', b'[{"type":"text"', b'[{"type":"image"')
 )
+_IN_MESSAGES = (USAGE, *PROMPTS)
 # Where a message begins on its line, at most: only the folder before it can be long.
 _HEAD_BYTES = 2_048
 
@@ -56,20 +57,28 @@ def rows_that_measure(
         progress: called with the number of bytes that were read.
         length: how many bytes to read at most.
     """
-    last = b""
+    last, elsewhere = b"", tuple(mark for mark in marks if mark not in _IN_MESSAGES)
     for offset, line in read.lines_with_offsets(stream, length, progress):
         at = line.find(_MESSAGE, 0, _HEAD_BYTES)
         is_alone = line.find(_BEGINNING, 1) < 0  # two rows may be on a line
         if at >= 0 and is_alone and line.startswith(_RESULT_BEGINNINGS, at):
             continue
         figures, rest = _figures_and_rest_of_reply(line) if at >= 0 and is_alone else (b"", b"")
-        if (figures and figures == last) or not (rest or any(mark in line for mark in marks)):
+        looked_for = marks if at >= 0 or len(line) > _HEAD_BYTES else elsewhere
+        if (figures and figures == last) or not (rest or _holds_any(line, looked_for)):
             continue
         last = figures
         rows = json.parse_all_on_line(rest) if rest else []
         for value in rows or json.parse_all_on_line(line):
             if isinstance(value, dict):
                 yield offset, value
+
+
+def _holds_any(line: bytes, marks: tuple[bytes, ...]) -> bool:
+    for mark in marks:  # noqa: SIM110 - it is faster
+        if mark in line:
+            return True
+    return False
 
 
 def _figures_and_rest_of_reply(line: bytes) -> tuple[bytes, bytes]:

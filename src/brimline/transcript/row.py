@@ -54,17 +54,10 @@ class Spent:
         "written_for_an_hour_tokens",
     )
 
-    def __init__(self, row: Any) -> None:
-        counts = as_object(message_of(row).get("usage"))
-        fresh, read, written = PROMPT_FIELDS
-        self.input_tokens = count_or_none(counts.get(fresh)) or 0
-        self.cache_read_tokens = count_or_none(counts.get(read)) or 0
-        self.cache_written_tokens = count_or_none(counts.get(written)) or 0
-        self.output_tokens = count_or_none(counts.get("output_tokens")) or 0
-        an_hour = as_object(counts.get("cache_creation")).get("ephemeral_1h_input_tokens")
-        self.written_for_an_hour_tokens = min(
-            self.cache_written_tokens, count_or_none(an_hour) or 0
-        )
+    def __init__(self, fresh: int, read: int, written: int, output: int, an_hour: int) -> None:
+        self.input_tokens, self.output_tokens = fresh, output
+        self.cache_read_tokens, self.cache_written_tokens = read, written
+        self.written_for_an_hour_tokens = an_hour
 
     @property
     def cache_lifetime_s(self) -> int:
@@ -86,6 +79,16 @@ class Result:
         self.is_marked = is_marked_as_holding_persons_words(row)
         self.copy = row.get(COPY_FIELD)
         self.record = as_object(self.copy)
+
+
+def spent_of(row: Any) -> Spent:
+    """What the request cost that a reply of any thread answers; nothing for other rows."""
+    usage = as_object(message_of(row).get("usage"))
+    counts = [count_or_none(usage.get(name)) or 0 for name in (*PROMPT_FIELDS, "output_tokens")]
+    fresh, read, written, output = counts
+    lifetimes = usage.get("cache_creation")
+    an_hour = lifetimes.get("ephemeral_1h_input_tokens") if isinstance(lifetimes, dict) else 0
+    return Spent(fresh, read, written, output, min(written, count_or_none(an_hour) or 0))
 
 
 def as_object(value: Any) -> dict[str, Any]:
@@ -325,7 +328,7 @@ def costs_of(
     """
     if row.get("type") != "assistant" or is_synthetic(row) or row.get("isApiErrorMessage"):
         return None
-    spent, usage = spent or Spent(row), as_object(message_of(row).get("usage"))
+    spent, usage = spent or spent_of(row), as_object(message_of(row).get("usage"))
     an_hour = spent.written_for_an_hour_tokens
     written = (spent.cache_written_tokens - an_hour, an_hour)
     tokens = (spent.input_tokens, *written, spent.cache_read_tokens, spent.output_tokens)
@@ -346,7 +349,8 @@ def reply_in_progress(row: dict[str, Any]) -> dict[str, Any]:
 
 def forked_from_session(row: Any) -> str | None:
     """The session that a row was copied from, where it is a fork's."""
-    return as_text(as_object(as_object(row).get("forkedFrom")).get("sessionId")) or None
+    origin = row.get("forkedFrom") if isinstance(row, dict) else None
+    return as_text(origin.get("sessionId")) or None if isinstance(origin, dict) else None
 
 
 def row_in_copy(row: dict[str, Any], session: str, original: str) -> dict[str, Any] | None:

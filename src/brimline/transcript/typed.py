@@ -115,7 +115,7 @@ class Session:
         self.folder: str | None = None  # in which it began
         self.title = ""  # by the client or the user
         self.links = Links()
-        self._since = 0
+        self._since = self._largest_before_tokens = 0
         self._is_open = False  # whether the last reply may go on
         self._counts: Any = None  # what its last row was billed for
         self._waits_for_summary = False
@@ -136,10 +136,22 @@ class Session:
         return {call.id for call in self.calls.values() if call.cut_by_client}
 
     def go_on_from(
-        self, requests: list[Request], compactions: list[Recorded], attached: Counter[str] | None
+        self,
+        requests: list[Request],
+        compactions: list[Recorded],
+        attached: Counter[str] | None,
+        largest_before_tokens: int,
     ) -> None:
-        """Take the rows behind those that told all this, by `measure_row` alone."""
+        """Take the rows behind those that told all this, by `measure_row` alone.
+
+        Args:
+            requests: all of them, or those since the last compaction.
+            compactions: all of them.
+            attached: the kinds of what was attached since the last request.
+            largest_before_tokens: how full the window was before these requests.
+        """
         self.requests, self.compactions, self._attached = requests, compactions, attached
+        self._largest_before_tokens = largest_before_tokens
         before = [each for each in requests if each.segment < len(compactions)]
         self._since = len(before)
         self._is_open = len(before) < len(requests)
@@ -159,7 +171,7 @@ class Session:
     @property
     def largest_occupancy_tokens(self) -> int:
         """The fullest the window ever was."""
-        return max((request.tokens for request in self.requests), default=0)
+        return max(0, self._largest_before_tokens, *[each.tokens for each in self.requests])
 
     def rows_of(self, path: str, progress: Progress = None) -> Iterator[Row]:
         """Read a session's file from its first row to its last.
@@ -230,11 +242,11 @@ class Session:
         if last and self._is_open and name is not None and name == last.id:
             last.is_final |= row.has_final_usage(value)
             if self._counts != (counts := row.message_of(value).get("usage")):
-                last.spent, self._counts = row.Spent(value), counts
+                last.spent, self._counts = row.spent_of(value), counts
             return
         at = clock.parse_utc(usage.timestamp) or (last.at if last else 0.0)
         number, segment = len(self.requests) + 1, len(self.compactions)
-        spent, self._counts = row.Spent(value), row.message_of(value).get("usage")
+        spent, self._counts = row.spent_of(value), row.message_of(value).get("usage")
         about = (row.has_final_usage(value), spent, self._attached)
         self.requests.append(Request(number, name, at, usage.model, segment, *about))
         self._attached, self._is_open = None, True

@@ -136,10 +136,12 @@ def usage_of(row: Any) -> Usage | None:
     is_synthetic = message.get("model") == SYNTHETIC_MODEL or row.get("isApiErrorMessage")
     if is_synthetic or not isinstance(usage, dict):
         return None
-    counts = [count_or_none(usage.get(field, 0)) for field in PROMPT_FIELDS]
-    if None in counts:
-        return None
-    prompt_tokens = sum(filter(None, counts))
+    prompt_tokens = 0
+    for field in PROMPT_FIELDS:
+        count = count_or_none(usage.get(field))
+        if count is None:
+            return None
+        prompt_tokens += count
     return Usage(row, message, prompt_tokens) if prompt_tokens > 0 else None
 
 
