@@ -99,13 +99,13 @@ def select_cold_results(
 
 
 def _is_echo(call: Call, age: int) -> bool:
-    """Whether all it says is what an edit has written."""
+    """Tell whether all it says is what an edit has written."""
     is_long = (call.characters or 0) >= _ECHO_CHARACTERS and not call.is_error
     return call.tool in clienttools.EDITING and age > _ECHO_CALLS and is_long
 
 
 def _is_cold(call: Call, age: int, rule: Rule) -> bool:
-    """Whether a result is long for its age."""
+    """Tell whether a result is long for its age."""
     characters = call.characters or 0
     if age <= rule.hot_calls or (age <= rule.warm_calls and characters < _HUGE_CHARACTERS):
         return False
@@ -147,7 +147,7 @@ def _telling_lines(text: str) -> set[str]:
 
 
 def ends_of_report(gone: Gone, text: str) -> tuple[str, str]:
-    """What of a subagent's long report stays around its line; nothing of other results."""
+    """Return what of a subagent's long report stays around its line; nothing of other results."""
     call = gone.call
     if call.tool not in clienttools.DELEGATING or gone.is_said_again or len(text) < _LONG_ENDS:
         return "", ""
@@ -210,5 +210,5 @@ def _length_of_long_strings(value: Any) -> int:
 
 
 def _is_long_string(value: str) -> bool:
-    """Whether a string is to be cut; one that was cut before is as short as it gets."""
+    """Tell whether a string is to be cut; one that was cut before is as short as it gets."""
     return len(value) > _LONG_STRING_CHARACTERS and not value.startswith(CUT, _KEPT_HEAD)

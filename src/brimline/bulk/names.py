@@ -148,7 +148,7 @@ def names_mentioned_in(text: str) -> frozenset[str]:
 
 
 def runs_in(text: str) -> list[str]:
-    """What may be names or be made of them, as often as it occurs."""
+    """Return what may be names or be made of them, as often as it occurs."""
     found: list[str] = _RUN.findall(text)
     return found
 

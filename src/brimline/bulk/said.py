@@ -28,7 +28,7 @@ _MOST_CHARACTERS = 40_000
 
 
 def bare_mark(key: str) -> str:
-    """What stands in for the middle of a string."""
+    """Return what stands in for the middle of a string."""
     return f"{cold.CUT}{layout.shorten_key(key)}] … "
 
 

@@ -89,13 +89,13 @@ def line_that_says(line: str, said: str) -> str:
 
 
 def bytes_and_key_of_line(text: str) -> tuple[int, str] | None:
-    """How many bytes a line stands for, and its short key; None where the text is none."""
+    """Return how many bytes a line stands for, and its short key; None where the text is none."""
     told = _LINE.fullmatch(text)
     return (int(told[1].replace(",", "")), told[2]) if told else None
 
 
 def how_to_get_the_rest_text(key: str, program: str = "", *also: str) -> str:
-    """How to get the rest, for the last line of what stands in for content.
+    """Return how to get the rest, for the last line of what stands in for content.
 
     Args:
         key: of the content.

@@ -118,7 +118,7 @@ def checkpoint_markdown(document: dict[str, Any], record: ledger.Ledger) -> str:
 
 
 def _when_why_where_lines(document: dict[str, Any]) -> list[str]:
-    """When, why and where it was saved."""
+    """Return when, why and where it was saved."""
     moment = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(document["at"]))
     lines = [
         f"- saved: {moment} ({document['trigger']})",

@@ -69,7 +69,7 @@ def _todays_note_path(place: str) -> str:
 
 
 def _obsidian_path_format(vault: str) -> str:
-    """Where Obsidian keeps daily notes, in `strftime` form."""
+    """Return where Obsidian keeps daily notes, in `strftime` form."""
     try:
         settings = json.parse_object(io.read_file(f"{vault}/{_DAILY_NOTES}", _LARGEST_FILE_BYTES))
     except (OSError, ValueError):

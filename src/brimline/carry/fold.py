@@ -367,7 +367,7 @@ def _update_task(ledger: Ledger, number: str, fields: dict[str, Any]) -> None:
 
 
 def _offset_folded_up_to(file: BinaryIO, ledger: Ledger, size: int) -> int:
-    """Where the ledger left off; the beginning where the file is not the one that it was."""
+    """Return where the ledger left off; the beginning where the file is not the one that it was."""
     offset = ledger.cursor.get("offset")
     if not isinstance(offset, int) or not 0 <= offset <= size:
         return 0

@@ -88,7 +88,7 @@ def save_checkpoint(home_dir: str, session: Place, policy: Policy) -> dict[str, 
 
 
 def saved_checkpoint_text(document: dict[str, Any]) -> str:
-    """Where a checkpoint is, and which files could not be kept."""
+    """Return where a checkpoint is, and which files could not be kept."""
     lost = [file for file in document["files"] if not file["key"]]
     lines = [f"not kept: {file['path']}: {file['problem']}" for file in lost]
     return "\n".join([document["path"], *lines])

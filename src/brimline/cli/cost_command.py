@@ -55,7 +55,7 @@ def cost(session_id: str | None, by: str, since: str | None, as_json: bool) -> N
 
 
 def _parse_since(text: str) -> float:
-    """When a day began here, or some hours, days or weeks ago."""
+    """Return when a day began here, or some hours, days or weeks ago."""
     ago = re.fullmatch(r"(\d{1,5})([hdw])", text)
     if ago:
         return clock.now_s() - int(ago[1]) * _UNITS[ago[2]]

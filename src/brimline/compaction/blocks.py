@@ -153,7 +153,7 @@ def summarise_all_but_last_round(body: Any, summarise: Callable[[list[Any]], str
 
 
 def index_of_last_call_or_prompt_message(body: Mapping[str, Any]) -> int:
-    """Where the last round begins, which stays whole: a call, or the user's words."""
+    """Return where the last round begins, which stays whole: a call, or the user's words."""
     messages = body["messages"]
     for at in range(len(messages) - 1, 0, -1):
         said = [block.get("type") for block in _as_list(messages[at].get("content"))]

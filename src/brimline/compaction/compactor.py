@@ -290,7 +290,7 @@ class _Case:
         return Look(block, standing, is_cold, is_new, is_hard, clock, self.rules, state.drafts)
 
     def choose_reason_and_first_block(self) -> tuple[str, int]:
-        """Why and from which block on drafts are applied; what arrives is free."""
+        """Return why and from which block on drafts are applied; what arrives is free."""
         free = self._first_behind_sent_and_thinking()
         waiting = [position for position in self.drafts if position < free]
         if not waiting or not self._is_near_brim():

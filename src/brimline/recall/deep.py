@@ -78,7 +78,7 @@ class Source(NamedTuple):
         return int(self.stamp.partition(":")[0])
 
     def records(self, known: str, until: float) -> tuple[list[Record], str]:
-        """What is in it since it had a stamp, as far as there is time, and its stamp now."""
+        """Return what is in it since it had a stamp, as far as there is time, and its stamp now."""
         return self.read(self, known, until)
 
 

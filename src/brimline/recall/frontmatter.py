@@ -49,7 +49,7 @@ def line(key: str, value: str) -> str:
 
 
 def _fields(lines: Sequence[str]) -> dict[str, list[str]]:
-    """What stands behind each key, and the lines below it."""
+    """Return what stands behind each key, and the lines below it."""
     found: dict[str, list[str]] = {}
     last: list[str] | None = None
     for number, text in enumerate(lines):

@@ -81,7 +81,7 @@ def _hit_text(hit: dict[str, Any], query: str) -> str:
 
 
 def _who_when_where_texts(hit: dict[str, Any]) -> list[str]:
-    """Who said it where and when; what a teammate shared says so first."""
+    """Return who said it where and when; what a teammate shared says so first."""
     author = [f"by {flatten(hit['author'])}"] if hit["author"] else []
     when = output.utc_minute_text(clock.format_utc(hit["at"])) if hit["at"] else "unknown time"
     group = hit["group"]

@@ -65,7 +65,7 @@ class Problem(NamedTuple):
 
 
 def memory_folder(project_dir: str) -> str:
-    """Where the memory of a project lies."""
+    """Return where the memory of a project lies."""
     return clientsettings.memory_folder(project_dir)
 
 
@@ -244,7 +244,7 @@ def _problem_text_without_path(path: str, error: StateError) -> str:
 
 
 def _free_topic_path(place: str, name: str) -> str:
-    """Where a new topic goes: names that differ in signs alone are numbered."""
+    """Return where a new topic goes: names that differ in signs alone are numbered."""
     slug = _SLUG.sub("-", name.casefold()).encode()[:_SLUG_BYTES].decode("utf-8", "ignore")
     slug = slug.strip("-") or "topic"
     number, file = 1, f"{slug}.md"

@@ -209,7 +209,7 @@ class Server:
 
 
 def _why_unreachable(where: str, error: Exception) -> str:
-    """Why a node cannot be reached."""
+    """Return why a node cannot be reached."""
     if isinstance(error, httpx2.TimeoutException):
         return f"{where} did not answer in time"
     if "CERTIFICATE" in str(error):

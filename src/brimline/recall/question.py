@@ -78,7 +78,7 @@ def words_but_stop_words(query: str) -> list[str]:
 
 
 def hidden_words(text: str) -> str:
-    """What a text is found by besides its words as SQLite sees them."""
+    """Return what a text is found by besides its words as SQLite sees them."""
     if text.isascii():
         return " ".join(map(_hidden_of_token, _LONG_ASCII.findall(text)))
     tokens = _TOKEN.findall(unicodedata.normalize("NFC", text))

@@ -119,7 +119,7 @@ class Found(NamedTuple):
 
 
 def search_folder(home_dir: str) -> str:
-    """Where the search keeps its file."""
+    """Return where the search keeps its file."""
     return home_dir + "/search"
 
 

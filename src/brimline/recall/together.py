@@ -33,7 +33,7 @@ def is_server_named(home_dir: str) -> bool:
 
 
 def named_place(home_dir: str, project_dir: str) -> Place | None:
-    """Where the user has said that the team's memory is, confirmed or not.
+    """Return where the user has said that the team's memory is, confirmed or not.
 
     Raises:
         TeamError: `memory.url` is wrong.

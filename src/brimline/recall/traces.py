@@ -63,7 +63,7 @@ def _delete_entries(connection: sqlite3.Connection, asked: Asked) -> int:
 
 
 def _sql_clauses(asked: Asked) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    """Which entries are meant; topic files are the user's own."""
+    """Yield which entries are meant; topic files are the user's own."""
     for name in asked.sessions:
         yield "session = ? OR session GLOB ? || '/*'", (name, name)
     if asked.project:

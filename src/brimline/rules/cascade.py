@@ -425,7 +425,7 @@ def _sources_marked_where_client_skips_them(project: str, sources: list[Source])
 
 
 def _why_import_not_loaded(source: Source, unread: set[str], project: str) -> str:
-    """Why the client does not load an imported file; empty where it does."""
+    """Return why the client does not load an imported file; empty where it does."""
     if source.imported_by in unread:
         return "what imports it is not read"
     is_theirs = source.imported_by and source.level not in (USER, PRIVATE)

@@ -191,7 +191,7 @@ def _find_missing(sources: Iterable[Source], files: Cascade, walked: Survey) -> 
 
 
 def _possible_targets_in_project(homes: Iterable[str], written: str, boundary: str) -> list[str]:
-    """Where a path could lead to, seen from several folders, within the project."""
+    """Return where a path could lead to, seen from several folders, within the project."""
     places = [os.path.normpath(os.path.join(home, written)) for home in homes]
     return [place for place in places if is_within(place, boundary)]
 
@@ -265,7 +265,7 @@ def _find_unloaded_and_too_long(sources: Sequence[Source]) -> Iterator[Problem]:
 
 
 def _find_changing(sources: Iterable[Source]) -> Iterator[Problem]:
-    """What changes from day to day in a text that opens every request."""
+    """Yield what changes from day to day in a text that opens every request."""
     for source in sources:
         if source.client != cascade.AT_START:
             continue
@@ -289,7 +289,7 @@ def find_folder_of_rules_nobody_reads(project_dir: str) -> Iterator[Problem]:
 
 
 def _find_file_stale_by_commits(path: str, stale: tuple[int, int], now: float) -> Iterator[Problem]:
-    """Whether a file was left alone while the code around it moved on."""
+    """Tell whether a file was left alone while the code around it moved on."""
     folder, name = os.path.split(os.path.realpath(path))
     last = _git_output(folder, "rev-list", "-1", "--timestamp", "HEAD", "--", name)
     moment, _, commit = last.partition(" ")

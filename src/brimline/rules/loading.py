@@ -181,7 +181,7 @@ def findings_text(document: dict[str, Any]) -> str:
 
 
 def _when_one_file_is_loaded_lines(file: dict[str, Any], project: str) -> list[str]:
-    """When the client loads a file, and what else there is to say."""
+    """Return when the client loads a file, and what else there is to say."""
     why_not = f": {file['client_note']}" if file["client_note"] else ""
     after = _AFTER_A_SUMMARY.get(file["client"], "")
     notes = [f"loads: {_WHEN[file['client']]}{why_not}{after}"]

@@ -136,7 +136,7 @@ def _marked_passages(lines: Sequence[Line]) -> list[tuple[int, str]]:
 
 
 def _passage_start(lines: Sequence[Line], at: int) -> int:
-    """Where the paragraph or list item around a line begins."""
+    """Return where the paragraph or list item around a line begins."""
     while (
         at
         and not lines[at].is_item
@@ -151,7 +151,7 @@ def _passage_start(lines: Sequence[Line], at: int) -> int:
 
 
 def _passage_end(lines: Sequence[Line], first: int, at: int) -> int:
-    """Where the passage that begins at a line and has the mark at another one is over."""
+    """Return where the passage that begins at a line and has the mark at another one is over."""
     line = lines[first]
     if _is_table_or_import(line):
         return first + 1

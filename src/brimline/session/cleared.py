@@ -88,7 +88,7 @@ def _claim(turn: Turn, name: str) -> bool:
 
 
 def text_for_model(kept: Sequence[Kept], results: int, tokens: int) -> str:
-    """What went, by tool and newest first, with the keys that fit."""
+    """Return what went, by tool and newest first, with the keys that fit."""
     opening = (
         f"[brimline] The client dropped {_count_text(results)} (~{tokens:,} tokens) in the pause: "
         "`recall` gives one back by its key, and finds others by file, command or words as `query`."

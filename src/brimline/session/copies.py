@@ -95,7 +95,7 @@ def forget_gone(home_dir: str, oldest: float) -> None:
 
 
 def deleted_at(session: str, cleanup_days: int | None) -> float:
-    """When the client deletes a session that is left alone, in seconds since 1970."""
+    """Return when the client deletes a session that is left alone, in seconds since 1970."""
     return find.modified_at(session) + (cleanup_days or _CLEANUP_DAYS) * _DAY_S
 
 

@@ -294,7 +294,7 @@ def _copy_folder(source: str, target: str) -> None:
 
 
 def _locks_and_links(folder: str, names: list[str]) -> list[str]:
-    """What is not copied: a link may lead anywhere."""
+    """Return what is not copied: a link may lead anywhere."""
     return [name for name in names if name == ".lock" or os.path.islink(f"{folder}/{name}")]
 
 

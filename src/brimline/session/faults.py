@@ -490,7 +490,7 @@ def _block_ids(value: dict[str, Any], kind: str, field: str) -> Iterator[str]:
 
 
 def _why_row_unchangeable(row: _Row) -> str | None:
-    """Why a row cannot be changed."""
+    """Return why a row cannot be changed."""
     if row.is_contested:
         return "another row has its id too"
     return None if row.is_exact else "the line is not valid UTF-8"

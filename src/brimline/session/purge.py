@@ -74,7 +74,7 @@ class Plan:
         return self._tokens_of_characters(sum(thought.characters for thought in self.lost_thoughts))
 
     def saved_tokens_by_call(self) -> dict[str, int]:
-        """What each replaced result saves in tokens."""
+        """Return what each replaced result saves in tokens."""
         return {
             call: self._tokens_of_characters(count) for call, count in self.characters_of.items()
         }
@@ -304,7 +304,7 @@ class _PurgedCopy:
         self._keys[key] = None
 
     def about(self) -> dict[str, Any]:
-        """What goes on record beside the copy."""
+        """Return what goes on record beside the copy."""
         plan = self._plan
         return {
             "context_tokens": plan.saved_context_tokens,

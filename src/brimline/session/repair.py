@@ -182,7 +182,7 @@ class _MendedCopy:
 
 
 def _mends_by_line_and_row(findings: Findings) -> dict[int, dict[int, list[Mend]]]:
-    """What is to be done to the rows of each line."""
+    """Return what is to be done to the rows of each line."""
     mends: dict[int, dict[int, list[Mend]]] = {}
     for first, mend in [(fault.place, fault.mend) for fault in findings.faults if fault.mend]:
         moved = Mend(faults.RELINK, mend.parent)

@@ -176,7 +176,7 @@ def copy_document(copied: Copied, cleanup_days: int | None) -> dict[str, Any]:
 
 
 def way_back_document(path: str, way: Way, cleanup_days: int | None) -> dict[str, Any]:
-    """What a copy is one of, and what becomes of that."""
+    """Return what a copy is one of, and what becomes of that."""
     deleted_at = copies.deleted_at(way.original, cleanup_days) if way.original else None
     return {
         "path": path,

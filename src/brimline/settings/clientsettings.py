@@ -82,7 +82,7 @@ def is_trusted_folder(project_dir: str) -> bool:
 
 
 def memory_folder(project_dir: str) -> str:
-    """Where the client keeps its memory of a project.
+    """Return where the client keeps its memory of a project.
 
     That is one folder for all worktrees and folders of a repository. A setting that comes with the
     repository does not count, for the client neither.

@@ -42,7 +42,7 @@ def plugins_of_our_name(project_dir: str) -> list[str]:
 
 
 def is_recall_allowed(project_dir: str) -> bool:
-    """Whether the model may fetch what this project stored without asking: our hook lets it.
+    """Tell whether the model may fetch what this project stored without asking: our hook lets it.
 
     It does so in the plugin, and where settings of the user's have it called before a recall. A
     rule that asks or denies is stronger.
@@ -83,7 +83,7 @@ def is_mod_on(project_dir: str) -> bool | None:
 
 
 def folders_of_plugin(name: str) -> Iterator[str]:
-    """Where the client has installed a plugin, by its own record."""
+    """Yield where the client has installed a plugin, by its own record."""
     records = _as_dict(_read_clients_record("installed_plugins").get("plugins")).get(name)
     for record in records if isinstance(records, list) else []:
         place = _as_dict(record).get("installPath")

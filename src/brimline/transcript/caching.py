@@ -43,7 +43,7 @@ class Caching:
 
 
 def caching_of(requests: Iterable[Request], edits: Mapping[float, str]) -> Caching:
-    """What the requests of a session read and wrote, and what broke the prefix between them.
+    """Return what the requests of a session read and wrote, and what broke the prefix between them.
 
     Args:
         requests: all of them, the first first.

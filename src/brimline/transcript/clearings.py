@@ -59,7 +59,7 @@ class Clearing(NamedTuple):
 
 
 def is_sent_as_stand_in(stand_in: str, call: Call) -> bool:
-    """Whether the client sends a stand-in for a result that it has cut.
+    """Tell whether the client sends a stand-in for a result that it has cut.
 
     Failing ones, those of some tools, and those no longer than the stand-in are sent whole.
     """
@@ -89,7 +89,7 @@ def stand_ins_by_call(path: str) -> dict[str, str]:
 
 
 def last_cut(path: str) -> tuple[float, list[str], int]:
-    """When the client last cut results, by the end of a session's file: time, calls, tokens.
+    """Return when the client last cut results, by the end of a session's file: time, calls, tokens.
 
     The time is 0 where it does not say so.
     """
@@ -103,7 +103,7 @@ def last_cut(path: str) -> tuple[float, list[str], int]:
 
 
 def last_cleared_by_service(path: str) -> tuple[int, int]:
-    """How many results the last request of a session lacked by the service, and tokens."""
+    """Return how many results the last request of a session lacked by the service, and tokens."""
     with contextlib.suppress(OSError):
         for value in json.rows_backward(path, _EDITS_MARK, _LOOK_BYTES):
             if row.usage_of(value):

@@ -189,7 +189,7 @@ def _mark_of_first_kept_message(path: str) -> bytes | None:
 
 
 def file_contains(path: str, mark: bytes) -> bool:
-    """Whether some bytes stand in a file."""
+    """Tell whether some bytes stand in a file."""
     with (
         contextlib.suppress(OSError, ValueError),  # gone, or empty
         read.open_transcript_file(path) as file,
@@ -277,7 +277,7 @@ def _mtime_with_state_files(path: str) -> float:
 
 
 def modified_at(path: str) -> float:
-    """When a file was written last; 0 where it cannot be seen."""
+    """Return when a file was written last; 0 where it cannot be seen."""
     with contextlib.suppress(OSError):
         return os.path.getmtime(path)
     return 0.0

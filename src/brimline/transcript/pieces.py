@@ -59,7 +59,7 @@ class Entry(NamedTuple):
 
 
 def entry_of_row(fields: Any) -> Entry:
-    """What a row adds; nothing of most."""
+    """Return what a row adds; nothing of most."""
     blocks = row.blocks_sent_to_model(fields)
     if row.is_compaction_row(fields):
         is_summary = row.is_summary(fields)
@@ -85,7 +85,7 @@ def _reply_pieces(blocks: list[Any]) -> Iterator[Piece]:
 
 
 def thought_characters(block: dict[str, Any]) -> int:
-    """How long a thought is, also where its text is left out."""
+    """Return how long a thought is, also where its text is left out."""
     encoded = row.as_text(block.get("signature")) or row.as_text(block.get("data"))
     decoded = max(0, len(encoded) * 3 // 4 - _SIGNATURE_OVERHEAD_CHARACTERS)
     return max(len(row.as_text(block.get("thinking"))), decoded)

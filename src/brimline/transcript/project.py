@@ -30,7 +30,7 @@ class Project(NamedTuple):
     """The one that asks."""
 
     def holds(self, folder: object) -> bool:
-        """Whether a folder is the project's."""
+        """Tell whether a folder is the project's."""
         if self.has_below:
             return any(is_within(folder, own) for own in self.folders)
         return real_folder(folder) in self.folders
@@ -60,7 +60,7 @@ def project_of_caller() -> Project:
 
 
 def current_folder() -> str:
-    """Where this process runs.
+    """Return where this process runs.
 
     Raises:
         SessionError: that folder is gone.
@@ -101,7 +101,7 @@ def real_folder(cwd: object) -> str:
 
 
 def is_within(folder: object, place: str) -> bool:
-    """Whether a folder is a place, or below it."""
+    """Tell whether a folder is a place, or below it."""
     real, own = (_storable(text) for text in (real_folder(folder), place.rstrip("/") + "/"))
     return bool(real) and (real + "/").startswith(own)
 

@@ -102,17 +102,17 @@ def has_final_usage(row: Any) -> bool:
 
 
 def is_sidechain(row: dict[str, Any]) -> bool:
-    """Whether it belongs to a subagent."""
+    """Tell whether it belongs to a subagent."""
     return row.get("isSidechain") is True
 
 
 def is_meta(row: dict[str, Any]) -> bool:
-    """Whether the client, not the user, wrote this user message."""
+    """Tell whether the client, not the user, wrote this user message."""
     return row.get("isMeta") is True
 
 
 def is_synthetic(row: Any) -> bool:
-    """Whether the client wrote a reply by itself, without a request."""
+    """Tell whether the client wrote a reply by itself, without a request."""
     return bool(message_of(row).get("model") == SYNTHETIC_MODEL)
 
 
@@ -130,7 +130,7 @@ def row_without_synthetic_model(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_rebuilt_by_mod(row: Any) -> bool:
-    """Whether the client says that a mod made this reply, in a compaction."""
+    """Tell whether the client says that a mod made this reply, in a compaction."""
     return is_synthetic(row) and row.get("madeBy") == "other"
 
 
@@ -155,7 +155,7 @@ def clients_first_session_id(row: Any) -> str | None:
 
 
 def clients_first_session_mark(session_id: str) -> bytes:
-    """What a line of a row with that session holds."""
+    """Return what a line of a row with that session holds."""
     return f'"session_id":"{session_id}"'.encode("utf-8", "replace")
 
 
@@ -176,12 +176,12 @@ def message_id(row: dict[str, Any]) -> str | None:
 
 
 def timestamp_mark_of_row(row: dict[str, Any]) -> bytes:
-    """What every line has in it on which a row was written again."""
+    """Return what every line has in it on which a row was written again."""
     return f'"timestamp":"{timestamp_text_of(row)}"'.encode()
 
 
 def envelope_fields_of(row: dict[str, Any]) -> dict[str, Any]:
-    """What the client writes around every message."""
+    """Return what the client writes around every message."""
     return {name: row[name] for name in _ENVELOPE if name in row}
 
 
@@ -205,7 +205,7 @@ def type_with_subtype(row: dict[str, Any]) -> str:
 
 
 def prompt_of_schedule(row: dict[str, Any]) -> str | None:
-    """What a schedule sends as a prompt, in the row that says that it does now."""
+    """Return what a schedule sends as a prompt, in the row that says that it does now."""
     return as_text(row.get("prompt")) if row.get("subtype") == "scheduled_task_fire" else None
 
 
@@ -383,7 +383,7 @@ def queue_operation_and_text(row: Any) -> tuple[str, str]:
 
 
 def title_of(row: dict[str, Any]) -> str:
-    """What the session is called, where a row says so: by the client or the user."""
+    """Return what the session is called, where a row says so: by the client or the user."""
     return as_text(row.get(_TITLES.get(as_text(row.get("type")), "")))
 
 
@@ -410,7 +410,7 @@ def main_thread_results(row: Any) -> Iterator[Result]:
 
 
 def is_marked_as_holding_persons_words(row: dict[str, Any]) -> bool:
-    """Whether the client marked a result as one in which a person said something."""
+    """Tell whether the client marked a result as one in which a person said something."""
     return row.get("holdsPersonsWords") is True or bool(row.get("userFeedback"))
 
 
@@ -514,7 +514,7 @@ def cut_results(row: dict[str, Any]) -> tuple[list[str], str, int]:
 
 
 def is_idle_compaction_notice(row: dict[str, Any]) -> bool:
-    """Whether the compaction before this row was made while nobody used the session."""
+    """Tell whether the compaction before this row was made while nobody used the session."""
     return row.get("type") == "system" and as_text(row.get("content")).startswith(_IDLE_NOTICES)
 
 
@@ -536,14 +536,14 @@ def describe_dropped_thinking(row: Any) -> str:
 
 
 def text_in_tag(text: str, name: str) -> str:
-    """What stands between `<name>` and `</name>`; empty where it does not occur."""
+    """Return what stands between `<name>` and `</name>`; empty where it does not occur."""
     _, opening, rest = text.partition(f"<{name}>")
     inner, closing, _ = rest.partition(f"</{name}>")
     return inner.strip() if opening and closing else ""
 
 
 def thinking_texts(row: dict[str, Any]) -> list[str]:
-    """What the model thought, so far as the client keeps it."""
+    """Return what the model thought, so far as the client keeps it."""
     return [as_text(block.get("thinking")) for _, block in numbered_blocks(row, "thinking")]
 
 

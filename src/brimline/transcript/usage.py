@@ -163,7 +163,7 @@ def results_cleared_by_service(row: Any) -> tuple[int, int]:
 
 
 def is_compaction_row(row: Any) -> bool:
-    """Whether nothing before this row is in the context any more."""
+    """Tell whether nothing before this row is in the context any more."""
     if not isinstance(row, dict) or row.get("isSidechain"):
         return False
     boundary = row.get("type") == "system" and row.get("subtype") == "compact_boundary"
@@ -171,12 +171,12 @@ def is_compaction_row(row: Any) -> bool:
 
 
 def is_summary(row: dict[str, Any]) -> bool:
-    """Whether this row is the summary that replaced the conversation before it."""
+    """Tell whether this row is the summary that replaced the conversation before it."""
     return row.get("isCompactSummary") is True
 
 
 def timestamp_text_of(row: dict[str, Any]) -> str | None:
-    """When the row was written, as the client spells it."""
+    """Return when the row was written, as the client spells it."""
     return as_text(row.get("timestamp")) or None
 
 
@@ -243,12 +243,12 @@ def all_texts_in(value: Any) -> list[str]:
 
 
 def is_block(block: Any, kind: str) -> bool:
-    """Whether a piece of content is of a kind."""
+    """Tell whether a piece of content is of a kind."""
     return isinstance(block, dict) and block.get("type") == kind
 
 
 def is_message(row: dict[str, Any]) -> bool:
-    """Whether it is part of a conversation, be it a subagent's."""
+    """Tell whether it is part of a conversation, be it a subagent's."""
     return row.get("type") in _SPEAKERS
 
 

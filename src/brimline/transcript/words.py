@@ -87,12 +87,12 @@ def may_be_users_words(
 
 
 def users_own_message(fields: dict[str, Any]) -> str:
-    """What the user wrote in a row, in their own words; empty for other rows."""
+    """Return what the user wrote in a row, in their own words; empty for other rows."""
     return users_part_of_prompt(row.text_sent_by_user(fields))
 
 
 def users_prompt_unless_command(fields: dict[str, Any]) -> str:
-    """What the user typed in a row, directives to brimline too; empty for other rows."""
+    """Return what the user typed in a row, directives to brimline too; empty for other rows."""
     text = row.text_sent_by_user(fields).strip()
     return "" if text.startswith(_OF_CLIENT_COMMANDS) else text
 
@@ -108,7 +108,7 @@ def users_part_of_prompt(text: str) -> str:
 
 
 def title_in_prompt(text: str) -> str:
-    """What a prompt is about; a bare command says nothing about that."""
+    """Return what a prompt is about; a bare command says nothing about that."""
     own = users_part_of_prompt(text)
     return own if " " in own or not own.startswith("/") else ""
 
@@ -150,7 +150,7 @@ def refusal_words(tool: str, result: row.Result) -> str | None:
 
 
 def answer_words(tool: str, result: row.Result) -> str:
-    """What the user answered to a question of the assistant's; empty for other results."""
+    """Return what the user answered to a question of the assistant's; empty for other results."""
     if tool != "AskUserQuestion" or result.is_error:
         return ""
     match = _ANSWERED.fullmatch(result.text.strip())
