@@ -14,7 +14,7 @@ from brimline.bulk import contents, layout, put
 from brimline.fast import json, paths
 from brimline.figures import lookback, store
 from brimline.recall import deep, hits
-from brimline.session import inspect, originals, purge, undo_compaction
+from brimline.session import inspect, originals, purge, restore
 from brimline.transcript import find, read, row
 
 from .test_recordings import recordings
@@ -30,9 +30,7 @@ _LONG_AGO = 1_700_000_000
 
 def undone(path: str, home_dir: str) -> str:
     """A copy from before the last compaction."""
-    return undo_compaction.copy_before_compaction(
-        undo_compaction.plan_cut_before(path), home_dir
-    ).path
+    return restore.copy_before_compaction(restore.plan_cut_before(path), home_dir).path
 
 
 def purged(path: str, home_dir: str) -> str:

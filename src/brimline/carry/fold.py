@@ -196,7 +196,7 @@ def _fold_attachment(ledger: Ledger, fields: dict[str, Any], at: str | None) -> 
 
 
 def _fold_queue_row(ledger: Ledger, fields: dict[str, Any], at: str | None) -> None:
-    """What the user typed while the assistant worked; what was taken back was not said."""
+    """Keep what the user typed while the assistant worked; what was taken back was not said."""
     operation, text = row.queue_operation_and_text(fields)
     said = words.users_part_of_prompt(text)
     if operation == "enqueue" and not said.startswith("/"):

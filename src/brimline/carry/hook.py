@@ -252,7 +252,7 @@ def _read_summary_instructions() -> str:
 
 
 def _note_failed_checkpoint(turn: Turn, error: Any) -> None:
-    """Where nothing can be written, these notes cannot be either."""
+    """Note that a checkpoint failed, as far as anything can be written."""
     from brimline.fast import io
     from brimline.state import logs
 

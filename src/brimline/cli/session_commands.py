@@ -22,7 +22,6 @@ from brimline.session import (
     restore,
     session_documents,
     session_text,
-    undo_compaction,
 )
 from brimline.settings import config
 from brimline.transcript import find
@@ -209,12 +208,10 @@ def restore_command(
     asks = _Asks(dry_run=dry_run, yes=yes, as_json=as_json)
     if before_compaction:
         with _make_reading_progress(path) as bar:
-            plan = undo_compaction.plan_cut_before(path, bar.advance)
+            plan = restore.plan_cut_before(path, bar.advance)
         document: dict[str, Any] = {"path": path, "compacted_at": plan.at, "applied": False}
         said = session_text.undo_plan_sentence(plan)
-        asks.then_copy(
-            document, said, lambda: undo_compaction.copy_before_compaction(plan, home_dir)
-        )
+        asks.then_copy(document, said, lambda: restore.copy_before_compaction(plan, home_dir))
         return
     way = restore.way_back(home_dir, path)
     if way is None:

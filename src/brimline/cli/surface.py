@@ -108,8 +108,7 @@ def session() -> None:
     """Look into recorded sessions, shrink them, mend them, and put them back.
 
     Without SESSION (an id, how that begins, a file, `last`) it is the running session, else the
-    newest of this project. One that is in use is refused: its client would not notice the change
-    before the session is resumed.
+    newest of this project. What changes one makes a copy, and names it.
 
     \b
     Example:

@@ -208,7 +208,7 @@ def note_second_refusal(state: State, body: Any) -> None:
 
 
 def undo_fresh_stand_ins(state: State, outcome: Outcome) -> None:
-    """What stands in could not be kept: it must not be sent."""
+    """Take back stand-ins that could not be kept: they must not be sent."""
     for name in outcome.fresh:
         state.standing[name] = outcome.former.get(name)
 
@@ -259,7 +259,7 @@ class _Case:
         self.rules = settings.rules._replace(read_bytes=read_bytes)
 
     def draft_stand_ins(self, hot: int | None = None) -> None:
-        """What each block might be replaced by, if it were free."""
+        """Draft what each block might be replaced by, if it were free."""
         self.warm = self._count_sent_before()
         self.drafts = {}
         is_hard = hot is not None

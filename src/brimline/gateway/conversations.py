@@ -175,7 +175,7 @@ class Conversations:
         return raw
 
     def note_answer(self, passing: Passing, usage: Mapping[str, Any] | None) -> None:
-        """What became of a request: learn from it, and leave a line in the session's spool."""
+        """Learn from what became of a request, and leave a line in the session's spool."""
         if passing.known is None or passing.outcome is None:
             return
         with self._log_and_swallow_failures():

@@ -221,7 +221,7 @@ def _parse_time(ref: str, at: Any) -> float:
     try:
         return datetime.fromisoformat(at).timestamp() if isinstance(at, str) else float(at)
     except (ValueError, TypeError) as error:
-        raise StoreError(f"`at` of entry {ref!r} is no time in ISO form") from error
+        raise StoreError(f"`at` of entry {ref!r} is not a time in ISO form") from error
 
 
 def _insert_entry(connection: sqlite3.Connection, entry: Record) -> None:

@@ -190,7 +190,7 @@ class _Walk:
         self._characters = most_characters
 
     def add_organisation_files(self, configured: str | None) -> None:
-        """What the client knows as managed, then the file the user named."""
+        """Add what the client knows as managed, then the file the user named."""
         settings = clientsettings.path_by_scope(self.project)["managed"]
         folder = os.path.dirname(settings)
         template = Source("", ORGANISATION, "your organisation put it on this machine", AT_START)

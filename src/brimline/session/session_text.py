@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from brimline.session.legacy import Restoration
-    from brimline.session.undo_compaction import Undoing
+    from brimline.session.restore import Undoing
 
 _SHOWN_CHANGES = 20
 _SHOWN_KINDS = 12
@@ -284,7 +284,7 @@ def restore_plan_sentence(found: Restoration) -> str:
     """Return what would come back, in a sentence."""
     if not found.undone:
         return output.wrapped_text(
-            f"Nothing to restore: {found.path} is no copy that brimline made, and no older brimline"
+            f"Nothing to restore: {found.path} is not a copy that brimline made, and no older one"
             " rewrote it with this data folder."
         )
     grown = sum(note.before.length - note.after.length for note in found.undone)
