@@ -8,11 +8,12 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.binding import Binding
 
 from brimline.bulk import layout, put
 
 from .harness import read_rows
-from .modded import answer_with
+from .modded import answer_with, lines_in, read_all, recalled, write_files
 from .stub_api import bash, filled, text, tool
 from .test_mcp import RECALL, Registered
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from .stub_api import Request, StubApi
 
 MODEL = "claude-opus-5-5"
+BOUND = "claude-fable-5-2"
 # What makes the client drop results after more than 65 minutes; and what makes it tell the model.
 CLEARING = {"tengu_jiggly_blossom": "on", "tengu_wise_pearl": {"write_records": True}}
 NOTE = {"tengu_humble_tide": True}
@@ -33,12 +35,12 @@ TOLD = f"[brimline] The client dropped {DROPPED} results (~"
 
 
 def work_then_pause(
-    client: Client, stub: StubApi, *, has_note: bool, by: str = "client"
+    client: Client, stub: StubApi, *, has_note: bool, by: str = "client", model: str = MODEL
 ) -> PrintResult:
     """A session with many results that nobody has touched for two hours."""
     calls = [bash(f"seq {n}000 {n}900", filled(20_000 + 1_500 * n)) for n in range(CALLS)]
     stub.script(*calls, text("DONE", filled(80_000)))
-    run = client.run_print("Count.", model=MODEL, env=ENV)
+    run = client.run_print("Count.", model=model, env=ENV)
     assert run.transcript is not None
     rows = read_rows(run.transcript)
     for row in rows:
@@ -94,6 +96,41 @@ def test_the_model_gets_the_keys_with_the_clients_note_or_with_the_next_call(
         later = client.run_print("On.", model=MODEL, env=ENV, args=[*resume, *fork]).main[-1]
         check_dropped(later)
         assert later.seen_text().count(TOLD) == 1
+
+
+@pytest.mark.parametrize(
+    ("has_note", "reading"), [(True, None), (False, None), (True, "error"), (True, "silent")]
+)
+def test_a_compaction_behind_a_clearing_makes_the_context_smaller_and_keeps_the_keys(
+    has_note: bool, reading: str | None, client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """The client writes down again what it has cut, so its words stay in the place of our lines.
+
+    No model is asked, and one that binds its thinking takes it; without the mod it stands.
+    """
+    stub.binding = binding = Binding(reading) if reading else None
+    model = BOUND if binding else MODEL
+    run = work_then_pause(client, stub, has_note=has_note, model=model)
+    original = run.main[-1].results()[0]
+    stub.script(bash("true"), read_all(write_files(client)), text("ON"))
+    resume = ["--resume", run.session_id]
+    before = client.run_print("Go on.", model=model, env=ENV, args=resume).main[-1]
+    check_dropped(before)
+    refused = binding and (len(binding.refusals), sum(binding.failed))
+
+    assert client.run_print("/compact", model=model, env=ENV, args=resume).kinds == []
+    after = client.run_print("On.", model=model, env=ENV, args=resume).main[-1]
+    installed.install("--no-mod")
+    later = client.run_print("On.", model=model, env=ENV, args=resume).main[-1]
+
+    key = layout.PREFIX + put.sha256(original.encode())
+    for request in (after, later):
+        assert len(lines_in(request)) > CALLS - DROPPED
+        assert len(json.dumps(request.messages)) < len(json.dumps(before.messages)) / 2
+        assert layout.shorten_key(key) in request.seen_text()
+    assert recalled(installed, key) == original
+    assert refused == (binding and (len(binding.refusals), sum(binding.failed)))
+    assert installed.errors() == ""
 
 
 def test_where_no_mod_runs_the_hooks_say_it(

@@ -225,8 +225,9 @@ const remindersOf = text => {
 }
 
 // The client gives the count of tokens left and the context of SessionStart hooks anew, and our own notes are about what
-// was before; of equal reminders, of lists of tasks, and of what changed in a file the last one holds.
-const STALE = /^<system-reminder>\n(<total_tokens>|SessionStart|.* hook additional context: \[brimline)/
+// was before, but for the keys of what the client dropped, which it writes down again; of equal reminders, of lists of
+// tasks, and of what changed in a file the last one holds.
+const STALE = /^<system-reminder>\n(<total_tokens>|SessionStart|.* hook additional context: \[brimline(?!\] The client dropped))/
 const RENEWED = /^<system-reminder>\n(The (task tools|TodoWrite tool) ha|Note: .* (changed on disk|was modified))/
 const latest = after => {
   const kind = text => RENEWED.exec(text)?.[0] ?? text
