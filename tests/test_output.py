@@ -90,10 +90,11 @@ def test_the_line_of_occupancy_is_scaled_to_the_window() -> None:
 
 
 def test_a_duration_is_told_in_the_unit_that_fits() -> None:
-    """Seconds as they are known, minutes to a tenth; unknown is empty."""
-    durations = [output.duration_text(seconds) for seconds in (0.42, 16, 59.9, 60, 95, None)]
+    """Seconds as they are known, minutes and hours to a tenth; unknown is empty."""
+    told = (0.42, 16, 59.9, 60, 95, 16_200, None)
+    durations = [output.duration_text(seconds) for seconds in told]
 
-    assert durations == ["0.4 s", "16 s", "59.9 s", "1.0 min", "1.6 min", ""]
+    assert durations == ["0.4 s", "16 s", "59.9 s", "1.0 min", "1.6 min", "4.5 h", ""]
 
 
 @pytest.mark.parametrize(

@@ -323,6 +323,7 @@ const forgetPause = () => clearTimeout(pause)
 const ID = "brimline"
 const COLUMNS = 62 // as wide as it would like to be; one that is wider stands above the prompt, and takes the room there
 const AGAIN_MS = 500
+const READING = "Reading this session…"
 const FAILED = "brimline did not answer; `brimline doctor` may say why."
 
 let shown = null // what stands above the prompt: its text, and whether it is a notice
@@ -330,7 +331,8 @@ let newestAt = Date.now() / 1000 // when the last notice was written that was sh
 let isOpen = false
 let hasRoom = true // whether there is any left above the prompt
 let version = 0 // of what the pane shows: it changes with each request
-let drawn = { key: null, rows: [] }
+let drawn = { key: null, rows: [[[READING, "dim"]]] }
+let asked = null // what is being asked for
 
 function draw(on) {
   on("ui.render", { component: "AbovePrompt" }, async ($, e, next) => {
@@ -344,19 +346,7 @@ function draw(on) {
     const { bodyColumns: columns, scroll: { bodyRows: rows } } = e.props
     const key = `${version} ${columns} ${rows}`
     hasRoom = columns <= COLUMNS
-    if (drawn.key !== key) {
-      try {
-        const answer = await askPane($, columns, rows)
-        drawn = { key, rows: answer.rows }
-        if (answer.is_behind) setTimeout(() => renew($), AGAIN_MS)
-      } catch (problem) {
-        if (!next.signal.aborted) { // what a newer drawing has overtaken is no failure
-          isOpen = false // the command asks again
-          drawn = { key, rows: [[[FAILED, ""]]] }
-          report($, "pane", problem)
-        }
-      }
-    }
+    if (drawn.key !== key && asked !== key) fill($, key, columns, rows, next.signal) // what was drawn before stays until then
     const { Box, Text } = $.ui.resolve(e)
     const lines = drawn.rows.map((pieces, at) => h(Text, { key: String(at), wrap: "truncate-end" }, ...pieces.map(piece(Text))))
     return h(Box, { flexDirection: "column" }, ...lines)
@@ -376,6 +366,24 @@ function draw(on) {
     renew($)
     return below
   }).catch(goOn)
+}
+
+// Ask for what the pane shows, and draw it then.
+async function fill($, key, columns, rows, signal) {
+  asked = key
+  try {
+    const answer = await askPane($, columns, rows)
+    if (asked === key) drawn = { key, rows: answer.rows }
+    if (answer.is_behind) setTimeout(() => renew($), AGAIN_MS)
+  } catch (problem) {
+    if (asked !== key || signal.aborted) return // what a newer drawing has overtaken is no failure
+    isOpen = false // the command asks again
+    drawn = { key, rows: [[[FAILED, ""]]] }
+    report($, "pane", problem)
+  } finally {
+    if (asked === key) asked = null
+    $.ui.invalidate("ui.render")
+  }
 }
 
 const piece = Text => ([text, style], at) => {

@@ -38,7 +38,7 @@ _NOBODY_TO_ASK = (
 # A shorter name, such as that of a work tree, says nothing without the folder that it is in.
 _LEAST_NAME = 3
 _KILO = 1_000
-_MINUTE_S = 60
+_MINUTE_S, _HOUR_S, _HOURS_FROM_S = 60, 3_600, 7_200
 _MINUTE_CHARACTERS = len("2026-01-08T15:49")
 _LINE_CHARACTERS = 60
 _BLOCKS, _PLAIN_BLOCKS = "▁▂▃▄▅▆▇█", "_.-=+*%#"
@@ -289,9 +289,11 @@ def number_text(value: int | None) -> str:
 
 
 def duration_text(seconds: float | None) -> str:
-    """How long something took, in minutes where it is one or more; empty where nobody knows."""
+    """How long something took, in the unit that fits; empty where nobody knows."""
     if seconds is None:
         return ""
+    if seconds >= _HOURS_FROM_S:
+        return f"{seconds / _HOUR_S:,.1f} h"
     if seconds >= _MINUTE_S:
         return f"{seconds / _MINUTE_S:,.1f} min"
     return f"{seconds:.1f} s" if seconds % 1 else f"{seconds:.0f} s"

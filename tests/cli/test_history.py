@@ -36,7 +36,7 @@ INNER = {
     "turns": "number at occupancy_tokens growth_tokens requests compactions",
     "messages": NOTICE,
     "blocks": NOTICE,
-    "cleared": "at results tokens",
+    "cleared": "at results tokens by",
     "compactions": "session_id at trigger pre_tokens post_tokens summary_characters "
     "summary_source messages_of_the_user messages_in_summary card_characters "
     "moved_out freed_tokens rewritten_tokens seconds account model dollars uuid lost",

@@ -258,6 +258,7 @@ def told(*rows: dict[str, Any], total: dict[str, Any], by: str = "session") -> l
     ("dollars", "text"),
     [
         (0.0, "$0.00"),
+        (0.000001, "under $0.0001"),
         (0.000456, "$0.00046"),
         (0.00999, "$0.01"),
         (0.01, "$0.01"),
@@ -282,8 +283,8 @@ def test_a_bill_has_a_row_each_that_says_what_it_is_of() -> None:
 
     assert shown[:3] == [
         "   cost  last        tokens  model     project  title",
-        f"  $1.50  2026-11-17      10  opus-4-5  p        {FIRST[:8]} A wish",
-        f"unknown  2026-11-17       0  opus-4-5  p        {SECOND[:8]}",
+        f"  $1.50  2026-11-17      10  opus-4-5  dev/p    {FIRST[:8]} A wish",
+        f"unknown  2026-11-17       0  opus-4-5  dev/p    {SECOND[:8]}",
     ]
     assert shown[4] == "$1.50 at list price for 1 request."
     assert shown[5:] == [

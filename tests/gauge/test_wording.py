@@ -152,6 +152,7 @@ def test_the_status_line_leaves_out_what_is_unknown() -> None:
         (999_500, "1M"),
         (1_000_000, "1M"),
         (2_340_000, "2.34M"),
+        (1_230_000_000_000, "1,230B"),
     ],
 )
 def test_tokens_in_short_have_three_digits(tokens: int, text: str) -> None:

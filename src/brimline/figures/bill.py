@@ -24,7 +24,7 @@ from brimline.figures.spending import TOKENS
 from brimline.gauge.wording import short_token_count_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from brimline.figures.spending import Spending
 
@@ -35,6 +35,7 @@ TIMES = ("day", "week", "month", "block")
 _BLOCK_S, _HOUR_S = 5 * 3_600, 3_600
 _LEAST_PACE_S = 600
 _MILLION = 1_000_000
+_CENT, _LEAST_SHOWN = 0.01, 0.0001
 _SHOWN_ROWS = 30
 _SHORT_ID = 8
 _UNKNOWN = "unknown"
@@ -195,7 +196,12 @@ def text(document: dict[str, Any]) -> str:
         return "No request was recorded" + (" since then." if document["since"] else " yet.")
     names = {"session": ("last", "tokens", "model", "project", "title")}
     head = ("cost", *names.get(by, ("requests", "tokens", "from cache", by)))
-    cells = _session_cells if by == "session" else partial(_group_cells, by)
+    names_of_projects = output.folder_names(row.get("project", "") for row in rows)
+    cells = (
+        partial(_session_cells, names_of_projects)
+        if by == "session"
+        else (partial(_group_cells, by))
+    )
     shown = [[row_dollars_text(row), *cells(row)] for row in rows[:_SHOWN_ROWS]]
     right = [0, *[at for at, name in enumerate(head) if name in _RIGHT]]
     lines = [output.table_text(head, shown, right=right)]
@@ -219,13 +225,13 @@ _DATE = re.compile(r"-\d{8}$")
 _RIGHT = ("requests", "tokens", "from cache")
 
 
-def _session_cells(row: dict[str, Any]) -> list[str]:
+def _session_cells(names: Mapping[str, str], row: dict[str, Any]) -> list[str]:
     """When it was active last, how many tokens, which model, where, and what it is called."""
     return [
         (row["last_at"] or "")[:10],
         short_token_count_text(tokens_of_row(row)),
         output.one_line(short_model_name(row["models"][0] if row["models"] else ""), 12),
-        output.one_line((row["project"] or _UNKNOWN).rstrip("/").rpartition("/")[2], 14),
+        output.one_line(output.Path(names[row["project"]]), 14),
         f"{row['session'][:_SHORT_ID]} {output.one_line(row['title'])}".rstrip(),
     ]
 
@@ -238,6 +244,7 @@ def short_model_name(name: str) -> str:
 def _group_cells(by: str, row: dict[str, Any]) -> list[str]:
     """How much was sent and received, how much of it from the cache, and what the group is."""
     name = output.utc_minute_text(row[by]) if by == "block" else output.one_line(row[by])
+    name = output.Path(row[by]) if by == "project" else name
     tokens = short_token_count_text(tokens_of_row(row))
     return [f"{row['requests']:,}", tokens, _cache_share_text(row), name]
 
@@ -273,7 +280,9 @@ def row_dollars_text(row: dict[str, Any]) -> str:
 
 def format_dollars(value: float) -> str:
     """Dollars to the cent, smaller ones to two digits."""
-    return f"${value:,.2f}" if value >= 0.01 or not value else f"${value:.2g}"  # noqa: PLR2004
+    if value >= _CENT or not value:
+        return f"${value:,.2f}"
+    return f"${value:.2g}" if value >= _LEAST_SHOWN else f"under ${_LEAST_SHOWN:.4f}"
 
 
 def _cache_share_text(row: dict[str, Any]) -> str:

@@ -216,6 +216,7 @@ def _overview_text(document: dict[str, Any]) -> str:
         return "No history yet: hooks have recorded nothing, and no transcript has a compaction."
     lines = ["No session was recorded by hooks yet."]
     if shown:
+        names = output.folder_names(session["project"] or "" for session in shown)
         rows = [
             [
                 output.utc_minute_text(session["last_at"]),
@@ -223,7 +224,7 @@ def _overview_text(document: dict[str, Any]) -> str:
                 str(session["turns"]),
                 _fullness_text(session["peak_occupancy_tokens"], session["window_tokens"]),
                 str(session["compactions"]),
-                (session["project"] or "unknown").rstrip("/").rpartition("/")[2],
+                output.Path(names[session["project"] or ""]),
             ]
             for session in shown
         ]

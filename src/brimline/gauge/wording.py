@@ -191,7 +191,7 @@ def short_token_count_text(tokens: int) -> str:
     sizes = ((999_500_000, 10**9, "B"), (999_500, 10**6, "M"), (1_000, 1_000, "k"))
     for least, size, letter in sizes:
         if tokens >= least:
-            return f"{tokens / size:.3g}{letter}"
+            return f"{float(f'{tokens / size:.3g}'):,g}{letter}"
     return str(tokens)
 
 
