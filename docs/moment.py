@@ -117,7 +117,7 @@ def record(client: harness.Client, stub: StubApi) -> tuple[list[Frame], Frame]:
     command = [str(client.binary), "--model", MODEL, "--permission-mode", "default"]
     with Camera(command, client.env(), client.project, COLUMNS) as session:
         session.say(TASK, FOUND[:40])
-        session.wait_for(lambda now: "esc to interrupt" not in now)
+        session.wait_for(lambda now: "esc to interrupt" not in now and "· L4 ·" not in now)
         still = Camera.frames[-1]
         session.say(QUESTION, ANSWER)
         session.wait_for(lambda now: "esc to interrupt" not in now)
