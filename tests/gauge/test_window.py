@@ -14,7 +14,13 @@ from brimline import models
 from brimline.fast.policy import Policy
 from brimline.gauge import window as brim
 from brimline.gauge.reading import Reading
-from brimline.gauge.window import CompactionPoint, Window, resolve_compaction_point, resolve_window
+from brimline.gauge.window import (
+    CompactionPoint,
+    Ladder,
+    Window,
+    resolve_compaction_point,
+    resolve_window,
+)
 
 SONNET = "claude-sonnet-4-5-20250929"
 OPUS = "claude-opus-5"
@@ -28,8 +34,8 @@ EVERYTHING: dict[str, Any] = {
     "model": SONNET,
 }
 UNITS = ("to_compaction", "remaining", "used", "tokens")
-ladders = st.lists(st.integers(0, 1_000), min_size=1, max_size=9, unique=True)
-positions = st.floats(-100, 1_100)
+thresholds = st.lists(st.integers(0, 1_000), min_size=1, max_size=9, unique=True)
+positions = st.integers(0, 1_100_000)
 
 
 @pytest.mark.row("S0-28", "S0-29")
@@ -75,25 +81,6 @@ def test_the_clients_variables_bound_the_window(
     window = _window(**nothing | {"client": client, "model": model})
 
     assert (window.tokens, window.source) == (tokens, source)
-
-
-@pytest.mark.parametrize(
-    ("client", "version", "tokens"),
-    [
-        ({}, "2.1.299", 200_000),
-        ({"idle_least_tokens": 300_000}, "2.1.325", 300_000),
-        ({"idle_least_tokens": 5}, "2.1.325", 100_000),
-        ({"idle_enabled": False}, "2.1.325", None),
-        ({"autocompact_enabled": False}, "2.1.325", None),
-        ({}, "2.1.298", None),
-        ({}, None, None),
-    ],
-)
-def test_from_where_on_an_unused_session_is_compacted(
-    client: dict[str, Any], version: str | None, tokens: int | None
-) -> None:
-    """As the client's settings say; older clients, and unknown ones, do not do it."""
-    assert brim.idle_compaction_tokens(client, version) == tokens
 
 
 @pytest.mark.parametrize(
@@ -203,41 +190,44 @@ def test_foreign_names_and_versions_never_raise(model: str, version: str) -> Non
     assert _point(window=window, model=model, version=version).tokens > 0
 
 
-@given(one=positions, other=positions, ladder=ladders, unit=st.sampled_from(UNITS))
+@given(one=positions, other=positions, thresholds=thresholds, unit=st.sampled_from(UNITS))
 @pytest.mark.row("S4-12", "S4-13")
-def test_fuller_is_no_lower_tier(one: float, other: float, ladder: list[float], unit: str) -> None:
+def test_fuller_is_no_lower_tier(one: int, other: int, thresholds: list[float], unit: str) -> None:
     """No gaps, no way back on the way up, and the order of the thresholds does not matter."""
-    calm, full = sorted((one, other), reverse=unit in {"to_compaction", "remaining"})
+    calm, full = sorted((one, other))
 
-    calmer, fuller = (
-        brim.tier_at_position(calm, ladder, unit),
-        brim.tier_at_position(full, ladder, unit),
-    )
+    ladder = _ladder(thresholds, unit)
 
-    assert calmer is not None
-    assert fuller is not None
-    assert 0 <= calmer <= fuller <= len(ladder)
-    assert fuller == brim.tier_at_position(full, ladder[::-1], unit)
-    assert brim.tier_at_position(None, ladder, unit) is None
+    assert 0 <= ladder.tier_at(calm) <= ladder.tier_at(full) <= len(thresholds)
+    assert ladder.begins == _ladder(thresholds[::-1], unit).begins
 
 
 @pytest.mark.row("S4-19")
 @pytest.mark.parametrize(
-    ("unit", "ladder", "stays", "left"),
+    ("unit", "thresholds", "begins", "left"),
     [
-        ("to_compaction", [30, 15], 17.0, 17.1),
-        ("remaining", [15, 30], 17.0, 17.1),
-        ("used", [70, 80], 78.0, 77.9),
-        ("tokens", [70_000, 80_000], 76_000, 75_999),
+        ("to_compaction", [3, 30, 15], [107_000, 137_000, 161_000], 132_999),
+        ("remaining", [20, 30], [140_000, 160_000], 155_999),
+        ("used", [80, 70], [140_000, 160_000], 155_999),
+        ("tokens", [90_000, 70_000], [70_000, 90_000], 85_999),
     ],
 )
-def test_a_tier_is_left_past_the_slack(
-    unit: str, ladder: list[float], stays: float, left: float
+def test_a_tier_begins_at_so_many_tokens_and_is_left_past_the_slack(
+    unit: str, thresholds: list[float], begins: list[int], left: int
 ) -> None:
-    """Two points of the window, whatever the unit; a tier that is gone is left."""
-    assert not brim.is_position_clearly_below_tier(stays, 2, ladder, unit, 2, 200_000)
-    assert brim.is_position_clearly_below_tier(left, 2, ladder, unit, 2, 200_000)
-    assert brim.is_position_clearly_below_tier(stays, 3, ladder, unit, 2, 200_000)
+    """In whichever order thresholds are written; two points of the window are the slack."""
+    ladder = _ladder(thresholds, unit)
+
+    assert ladder.begins == begins
+    assert (ladder.tier_at(begins[1] - 1), ladder.tier_at(begins[1])) == (1, 2)
+    assert ladder.is_clearly_below(2, left, 2)
+    assert not ladder.is_clearly_below(2, left + 1, 2)
+    assert ladder.is_clearly_below(len(begins) + 1, begins[-1], 2)  # a tier that is gone
+
+
+def _ladder(thresholds: list[float], unit: str) -> Ladder:
+    values = {"guard.tiers": thresholds, "guard.tier_unit": unit}
+    return Ladder(values, Window(200_000, "config"), CompactionPoint(167_000, "window", 200_000))
 
 
 def _window(**known: Any) -> Window:
@@ -376,24 +366,6 @@ def test_a_learned_point_is_kept_by_its_settings_and_ending() -> None:
     assert brim.key_of_learned_point(1, 2, "stop") == "1:2:stop"
 
 
-@pytest.mark.parametrize(
-    ("at", "unit", "tier"),
-    [
-        (None, "used", None),
-        (50, "used", 1),
-        (49.9, "used", 0),
-        (70, "used", 2),
-        (70, "remaining", 1),
-        (70.1, "remaining", 0),
-        (50, "to_compaction", 2),
-        (50, "tokens", 1),
-    ],
-)
-def test_a_threshold_belongs_to_its_tier(at: float | None, unit: str, tier: int | None) -> None:
-    """From whichever side it is reached."""
-    assert brim.tier_at_position(at, [50, 70], unit) == tier
-
-
 def test_an_ending_of_another_version_is_a_compaction() -> None:
     """As far as words go."""
     assert brim.word_for_ending("new") == "compaction"
@@ -407,7 +379,8 @@ def test_an_ending_of_another_version_is_a_compaction() -> None:
 def _at(occupancy: int | None = 80_000, projected: int | None = 110_000, **known: Any) -> Reading:
     """A reading of a window of 200,000 tokens that is compacted at 167,000."""
     point = CompactionPoint(167_000, "window", 200_000)
-    reading = Reading(Window(200_000, "config"), point, models.lookup_model(SONNET))
+    ladder = _ladder([30, 15, 7, 3], "to_compaction")
+    reading = Reading(Window(200_000, "config"), point, ladder, models.lookup_model(SONNET))
     reading.occupancy_tokens, reading.projected_tokens = occupancy, projected
     reading.margin_tokens = None if projected is None else 167_000 - projected
     for name, value in known.items():
@@ -416,31 +389,12 @@ def _at(occupancy: int | None = 80_000, projected: int | None = 110_000, **known
 
 
 @pytest.mark.parametrize(
-    ("unit", "position"),
-    [("tokens", 110_000), ("to_compaction", 28.5), ("used", 40.0), ("remaining", 60.0)],
+    ("unit", "tokens"),
+    [("tokens", 110_000), ("to_compaction", 110_000), ("used", 80_000), ("remaining", 80_000)],
 )
-def test_a_reading_has_a_place_in_every_unit(unit: str, position: float) -> None:
-    """By what is in use, or by what the next request will hold; unknown without either."""
-    assert brim.reading_in_tier_unit(_at(), unit) == position
-    assert brim.reading_in_tier_unit(_at(occupancy=None), unit) is None
-    assert brim.reading_in_tier_unit(_at(projected=None), unit) is None
-
-
-@pytest.mark.parametrize(
-    ("thresholds", "unit", "level", "tokens"),
-    [
-        ([3, 30, 15], "to_compaction", 1, 107_000),
-        ([3, 30, 15], "to_compaction", 3, 161_000),
-        ([20, 30], "remaining", 2, 160_000),
-        ([80, 70], "used", 1, 140_000),
-        ([90_000, 70_000], "tokens", 2, 90_000),
-    ],
-)
-def test_a_tier_begins_at_so_many_tokens(
-    thresholds: list[float], unit: str, level: int, tokens: int
-) -> None:
-    """In whichever order its threshold is written."""
-    assert brim.tokens_tier_begins_at(_at(), level, thresholds, unit) == tokens
+def test_tiers_go_by_what_is_in_use_or_by_the_next_request(unit: str, tokens: int) -> None:
+    """As the client's own percentage does, or as a compaction does."""
+    assert _at(ladder=_ladder([5], unit)).ladder_tokens == tokens
 
 
 @pytest.mark.parametrize(
@@ -459,16 +413,13 @@ def test_a_tier_begins_at_so_many_tokens(
 )
 def test_steep_growth_raises_a_tier(tier: int, history: list[int], is_raised: bool) -> None:
     """By one, and never above the last; one step alone is no pace."""
-    assert (
-        brim.is_growth_steep_enough_to_lift_tier(_at(history=history, tier_count=4), tier, 5)
-        is is_raised
-    )
+    assert brim.is_growth_steep_enough_to_lift_tier(_at(history=history), tier, 5) is is_raised
 
 
 def test_a_calm_reading_past_the_brim_is_not_raised() -> None:
     """Where the unit looks at something else, its distance is no pace to speak of."""
-    past = _at(projected=167_001, history=[1_000, 2_000, 3_000], tier_count=4)
-    exact = _at(projected=167_000, history=[1_000, 2_000, 3_000], tier_count=4)
+    past = _at(projected=167_001, history=[1_000, 2_000, 3_000])
+    exact = _at(projected=167_000, history=[1_000, 2_000, 3_000])
     assert (
         brim.is_growth_steep_enough_to_lift_tier(past, 0, 5),
         brim.is_growth_steep_enough_to_lift_tier(exact, 0, 5),

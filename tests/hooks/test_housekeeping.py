@@ -33,7 +33,7 @@ HOUR_S = 3_600
 LIMITS = {"five_hour": {"used_percentage": 95}}
 # What tiers, advice, limits and reminder leave, and what is kept for other reasons.
 TRANSIENT = {
-    *("spoke-L1", "spoke-L2", "spoke-L3", "spoke-L4", "spoke-again-0", "ceiling-8.3"),
+    *("spoke-L1", "spoke-L2", "spoke-L3", "spoke-L4", "spoke-again-0", "ceiling-8"),
     *("window-1000000", "quota-5h.1", "quota-5h.2", "reminder", "telemetry.json"),
 }
 LASTING = {"spool.jsonl", "statusline.json"}

@@ -32,10 +32,15 @@ class Reading:
     """All figures of one measurement with their sources; unknown is None."""
 
     def __init__(
-        self, size: window.Window, compaction: window.CompactionPoint, model: models.Model
+        self,
+        size: window.Window,
+        compaction: window.CompactionPoint,
+        ladder: window.Ladder,
+        model: models.Model,
     ) -> None:
         self.window = size
         self.compaction = compaction
+        self.ladder = ladder
         self.occupancy_tokens: int | None = None
         # Of the next request, where none came since a compaction and somebody had time to look.
         self.estimated_tokens: int | None = None
@@ -43,7 +48,7 @@ class Reading:
         self.projected_tokens: int | None = None
         self.margin_tokens: int | None = None
         self.tier: int | None = None
-        self.tier_count = 0
+        self.tier_count = len(ladder.begins)
         # Whether steep growth lifted the tier above the one its distance gives.
         self.raised = False
         # What the client's settings say, and its version.
@@ -60,6 +65,11 @@ class Reading:
         self.history: list[int] = []
         # What was learned about how the user's earlier sessions grew.
         self.usual_growth_tokens: object = None
+
+    @property
+    def ladder_tokens(self) -> int | None:
+        """The tokens that the tiers go by; None where they are unknown."""
+        return self.projected_tokens if self.ladder.counts_next_request else self.occupancy_tokens
 
     def recorded_figures(self) -> dict[str, object]:
         """The figures that are recorded with every reading."""
@@ -209,7 +219,8 @@ def make_reading(
     is_special = policy.values["guard.preset"] != "default"
     remaining = policy.preset["point_remaining"] if is_special else None
     compaction = window.resolve_compaction_point(policy, size, model, version, remaining)
-    reading = Reading(size, compaction, model)
+    ladder = window.Ladder(policy.values, size, compaction)
+    reading = Reading(size, compaction, ladder, model)
     reading.model = name
     reading.offset = tail.offset
     reading.cleared_results = tail.usage.cleared_results if tail.usage else 0
@@ -249,16 +260,13 @@ def _actual_and_asked_model(tail: Tail, snapshot: Snapshot | None) -> tuple[str 
 
 def _fill_in_figures(reading: Reading, occupancy: int, tail_tokens: int, policy: Policy) -> None:
     """Fill in what follows from the occupancy: projection, margin, tier."""
-    values = policy.values
     reading.occupancy_tokens = occupancy
     reading.tail_tokens = tail_tokens
     reading.projected_tokens = occupancy + tail_tokens
     reading.margin_tokens = reading.compaction.tokens - reading.projected_tokens
-    thresholds, unit = values["guard.tiers"], values["guard.tier_unit"]
-    reading.tier_count = len(thresholds)
-    tier = window.tier_at_position(window.reading_in_tier_unit(reading, unit), thresholds, unit)
-    limit_points = values["guard.velocity_points"]
-    if tier is not None and limit_points and len(reading.history) > 1:
+    tier = reading.ladder.tier_at(reading.ladder_tokens or 0)
+    limit_points = policy.values["guard.velocity_points"]
+    if limit_points and len(reading.history) > 1:
         reading.raised = window.is_growth_steep_enough_to_lift_tier(reading, tier, limit_points)
         tier += reading.raised
     reading.tier = tier

@@ -227,31 +227,34 @@ def _does_client_compact_at_threshold(
     return None if most is None else window.tokens <= most
 
 
-def reading_in_tier_unit(reading: Reading, unit: str) -> float | None:
-    """Where a reading stands in a unit.
+class Ladder:
+    """The tiers of one window: from how many tokens on each holds, the calmest first.
 
-    `used` and `remaining` are shares of the window as the client's own percentage shows them;
-    `to_compaction` and `tokens` look at what the next request will hold.
+    With `used` and `remaining` those count that are in use, as in the client's own percentage, with
+    the other units those of the next request.
     """
-    if reading.occupancy_tokens is None or reading.projected_tokens is None:
-        return None
-    if unit == "tokens":
-        return reading.projected_tokens
-    if unit == "to_compaction":
-        return 100 * (reading.margin_tokens or 0) / reading.compaction.effective_window_tokens
-    used = 100 * reading.occupancy_tokens / reading.window.tokens
-    return used if unit == "used" else 100 - used
 
+    def __init__(self, values: dict[str, Any], size: Window, point: CompactionPoint) -> None:
+        unit = values["guard.tier_unit"]
+        # Where thresholds are counted from, and the tokens of a hundred of them.
+        start, hundred = {
+            "tokens": (0, 100),
+            "used": (0, size.tokens),
+            "remaining": (size.tokens, -size.tokens),
+            "to_compaction": (point.tokens, -point.effective_window_tokens),
+        }[unit]
+        self.begins = sorted([start + each * hundred / 100 for each in values["guard.tiers"]])
+        self.counts_next_request = unit in ("tokens", "to_compaction")
+        self.point_tokens = (size.tokens if unit == "tokens" else abs(hundred)) / 100
 
-def tier_at_position(
-    at: float | None, thresholds: list[float], unit: str = "to_compaction"
-) -> int | None:
-    """The tier of a position; None where it is unknown."""
-    if at is None:
-        return None
-    if unit in FALLING_UNITS:
-        return sum([at <= threshold for threshold in thresholds])
-    return sum([at >= threshold for threshold in thresholds])
+    def tier_at(self, tokens: int) -> int:
+        """The tier that so many tokens are in, whatever the growth."""
+        return sum([tokens >= begin for begin in self.begins])
+
+    def is_clearly_below(self, level: int, tokens: int, slack_points: float) -> bool:
+        """Tell whether so many tokens are on the calm side of a tier, by more than some points."""
+        slack = slack_points * self.point_tokens
+        return level > len(self.begins) or tokens < self.begins[level - 1] - slack
 
 
 def is_growth_steep_enough_to_lift_tier(reading: Reading, tier: int, limit_points: float) -> bool:
@@ -267,32 +270,8 @@ def is_growth_steep_enough_to_lift_tier(reading: Reading, tier: int, limit_point
     return 100 * speed / reading.compaction.effective_window_tokens >= limit_points
 
 
-def tokens_tier_begins_at(reading: Reading, level: int, thresholds: list[float], unit: str) -> int:
-    """The tokens at which a tier begins, whatever the growth."""
-    threshold = sorted(thresholds, reverse=unit in FALLING_UNITS)[level - 1]
-    if unit == "tokens":
-        return int(threshold)
-    if unit == "to_compaction":
-        point = reading.compaction
-        return int(point.tokens - threshold / 100 * point.effective_window_tokens)
-    used = threshold if unit == "used" else 100 - threshold
-    return int(used / 100 * reading.window.tokens)
-
-
 def least_steep_growth_tokens(reading: Reading, limit_points: float) -> int:
     """The growth in one request below which none raises the tier that a reading is in."""
     if reading.tier == 0:
         return (reading.margin_tokens or 0) // (NEAR_REQUESTS + 1)
     return int(limit_points / 100 * reading.compaction.effective_window_tokens)
-
-
-def is_position_clearly_below_tier(
-    at: float, level: int, thresholds: list[float], unit: str, slack_points: float, window: int
-) -> bool:
-    """Tell whether a position is clearly on the calm side of a tier, by some points."""
-    if level > len(thresholds):
-        return True
-    if unit in FALLING_UNITS:
-        return at > sorted(thresholds, reverse=True)[level - 1] + slack_points
-    slack = slack_points * window / 100 if unit == "tokens" else slack_points
-    return at < sorted(thresholds)[level - 1] - slack

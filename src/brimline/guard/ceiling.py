@@ -17,7 +17,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from brimline.gauge.reading import Reading
     from brimline.hooks.turn import Turn
     from brimline.state.session import SessionState
 
@@ -52,56 +51,54 @@ class Load:
         verb = "invoking skill" if self.tool == "Skill" else "loading agent"
         return f"{verb} '{self.name or 'unnamed'}'"
 
-    @property
-    def name_without_plugin(self) -> str:
-        """The name without `plugin:` prefixes and leading slash."""
-        return self.name.rpartition(":")[2].lstrip("/").strip()
-
 
 def decide(turn: Turn) -> Decision | None:
     """Return what to say or refuse before an agent or a skill is loaded.
 
-    A refusal every time; advice once per bucket of five points, and again when the band rises.
+    A refusal every time; advice once per bucket of five points.
     """
     preset, values, reading = turn.policy.preset, turn.values, turn.reading
     load = Load(turn.event.tool, turn.event.tool_input)
     if preset["quiet"]:
         return None
-    if preset["dispatch"] and _is_agent_start_in_last_tier(load, reading):
+    is_last_tier = reading.tier == reading.tier_count
+    # An agent's result would come into a full context.
+    if preset["dispatch"] and is_last_tier and load.tool in clienttools.DELEGATING:
         _record_refused_load(turn, load, "critical tier")
         fields = monitor.template_fields(turn) | {"load": load.action_text}
         refusal = _refusal(preset["dispatch"], fields)
         told = monitor.announce_tier_if_due(turn)
         return merge_decisions([refusal, told]) if told else refusal
     used = reading.occupancy_tokens
-    gate = _gate_mode_of_tool(load.tool, values["guard.gate_tools"])
+    gates = dict(entry.partition(":")[::2] for entry in values["guard.gate_tools"])
+    gate = gates.get(load.tool)
     if values["guard.ceiling"] == "off" or used is None or gate is None:
         return None
     ceiling = Ceiling(reading.window.tokens, values)
     if used < ceiling.tokens:
-        forget_advice_in_buckets_above(turn.state)  # the next climb over it is news
+        forget_advice(turn.state)  # the next climb over it is news
         return None
-    return None if _is_recovery(load, values) else _judge_load(turn, load, ceiling, gate, used)
-
-
-def _is_recovery(load: Load, values: dict[str, Any]) -> bool:
-    return load.tool == "Skill" and load.name_without_plugin in values["guard.recovery_skills"]
+    name = load.name.rpartition(":")[2].lstrip("/").strip()
+    if load.tool == "Skill" and name in values["guard.recovery_skills"]:
+        return None
+    return _judge_load(turn, load, ceiling, gate, used)
 
 
 def _judge_load(turn: Turn, load: Load, ceiling: Ceiling, gate: str, used: int) -> Decision | None:
     """Refuse a load over the ceiling where that was asked for, else advise where it is news."""
     preset, reading = turn.policy.preset, turn.reading
-    excuse = None
+    excuse = ""
     if turn.values["guard.ceiling"] == "strict":
-        excuse = _why_not_refused(reading, gate, verified=preset["verified"])
+        is_assumed = preset["verified"] and not reading.window.is_verified
+        excuse = "delegation" if gate == "warn" else "window unverified" if is_assumed else ""
         if not excuse:
             _record_refused_load(turn, load, "context ceiling")
             return _refusal(preset["ceiling"], _fields_of_load(turn, load, ceiling))
     bucket = used * 100 // reading.window.tokens // BUCKET_POINTS
-    if not _claim_advice_in_bucket(turn.state, bucket, _band_of_occupancy(used, ceiling)):
+    if not _claim_advice_in_bucket(turn.state, bucket):
         return None
     turn.spool_event("Advised", tool=load.tool)
-    fields = _fields_of_load(turn, load, ceiling, excuse or "")
+    fields = _fields_of_load(turn, load, ceiling, excuse)
     person = (fields["person_note"],) if fields["person_note"] else ()
     return Decision(model_notes=(fields["note"],), person_notes=person)
 
@@ -116,33 +113,11 @@ def _refusal(words: dict[str, str], fields: dict[str, Any]) -> Decision:
     )
 
 
-def forget_advice_in_buckets_above(state: SessionState, above: int = -1) -> None:
-    """Advice in every bucket above one may be given again."""
-    for bucket, band in _buckets_and_bands_advised(state):
-        if bucket > above:
-            io.remove(f"{state.folder}/{CEILING_MARK}{bucket}.{band}")
-
-
-def _is_agent_start_in_last_tier(load: Load, reading: Reading) -> bool:
-    """Tell whether an agent's result would come into a full context."""
-    return reading.tier == reading.tier_count and load.tool in clienttools.DELEGATING
-
-
-def _gate_mode_of_tool(tool: str, gated: list[str]) -> str | None:
-    """Return how a tool is gated: None for not at all, `warn` where it is never refused."""
-    modes = dict(entry.partition(":")[::2] for entry in gated)
-    return modes.get(tool)
-
-
-def _why_not_refused(reading: Reading, gate: str, *, verified: bool) -> str:
-    """Why a strict ceiling does not refuse this load; empty where it does."""
-    if gate == "warn":
-        return "delegation"
-    return "window unverified" if verified and not reading.window.is_verified else ""
-
-
-def _band_of_occupancy(used: int, ceiling: Ceiling) -> int:
-    return sum([used >= factor * ceiling.tokens for factor in BANDS])
+def forget_advice(state: SessionState, but: str = "") -> None:
+    """Advice may be given again, in every bucket but one."""
+    for name in state.names:
+        if name.startswith(CEILING_MARK) and name != but:
+            io.remove(f"{state.folder}/{name}")
 
 
 def _fields_of_load(turn: Turn, load: Load, ceiling: Ceiling, excuse: str = "") -> dict[str, Any]:
@@ -160,7 +135,8 @@ def _fields_of_load(turn: Turn, load: Load, ceiling: Ceiling, excuse: str = "") 
         "tune": words.get("tune"),
     }
     fields["diagnostic"] = words["diagnostic"].format_map(fields)
-    band = _band_of_occupancy(reading.occupancy_tokens or 0, ceiling) - 1
+    used = reading.occupancy_tokens or 0
+    band = sum([used >= factor * ceiling.tokens for factor in BANDS]) - 1
     fields["note"] = words["notes"][band].format_map(fields)
     fields["person_note"] = words["person"][band].format_map(fields) if "person" in words else ""
     return fields
@@ -175,19 +151,10 @@ def _record_refused_load(turn: Turn, load: Load, reason: str) -> None:
     turn.attempt("audit", logs.audit_notice, turn.home, session, figures, fields)
 
 
-def _claim_advice_in_bucket(state: SessionState, bucket: int, band: int) -> bool:
+def _claim_advice_in_bucket(state: SessionState, bucket: int) -> bool:
     """Tell whether this advice is due; of all parallel hooks exactly one gets to give it."""
-    known = _buckets_and_bands_advised(state)
-    news = all(bucket > old or (band > worn and bucket >= old) for old, worn in known)
-    forget_advice_in_buckets_above(state, above=bucket)
-    return io.create_exclusively(f"{state.folder}/{CEILING_MARK}{bucket}.{band}", b"") and news
-
-
-def _buckets_and_bands_advised(state: SessionState) -> list[tuple[int, int]]:
-    """Bucket and band of every advice that still counts."""
-    found = []
-    for name in state.names:
-        bucket, _, band = name.removeprefix(CEILING_MARK).partition(".")
-        if name.startswith(CEILING_MARK) and bucket.isdecimal() and band.isdecimal():
-            found.append((int(bucket), int(band)))
-    return found
+    told = state.largest_number_after_prefix(CEILING_MARK)
+    mark = f"{CEILING_MARK}{bucket}"
+    forget_advice(state, mark)
+    is_news = told is None or bucket > told
+    return io.create_exclusively(f"{state.folder}/{mark}", b"") and is_news

@@ -68,6 +68,6 @@ def post_compact(turn: Turn) -> None:
     if any(name.startswith(CEILING_MARK) for name in turn.state.names):
         from brimline.guard import ceiling
 
-        ceiling.forget_advice_in_buckets_above(turn.state)
+        ceiling.forget_advice(turn.state)
     for level in turn.state.offsets_of_spoken_levels():
         turn.state.release_level(level)

@@ -107,20 +107,11 @@ def _release_tiers_that_were_left(turn: Turn) -> None:
     The reading must be newer than the announcement: a hook that started earlier may still hold an
     older one. A tier that steep growth holds up is not left, wherever the reading stands.
     """
-    from brimline.gauge.window import is_position_clearly_below_tier, reading_in_tier_unit
-
     reading = turn.reading
-    thresholds, unit = turn.values["guard.tiers"], turn.values["guard.tier_unit"]
-    at = reading_in_tier_unit(reading, unit)
-    if at is None:
-        return
+    tokens, tier = reading.ladder_tokens or 0, reading.tier or 0
     for level, offset in turn.state.offsets_of_spoken_levels().items():
-        if level <= (reading.tier or 0):
-            continue
-        left = is_position_clearly_below_tier(
-            at, level, thresholds, unit, REARM_POINTS, reading.window.tokens
-        )
-        if left and reading.offset > offset:
+        has_left = level > tier and reading.ladder.is_clearly_below(level, tokens, REARM_POINTS)
+        if has_left and reading.offset > offset:
             turn.state.release_level(level)
 
 

@@ -91,11 +91,8 @@ def _tier_limits_for_mod(turn: Turn, reading: Reading) -> dict[str, int]:
     if lasting or (tier and preset["repeats"]):
         return answer | {"speaks_at": 0}
     if tier < reading.tier_count:
-        values = turn.values
-        ladder = values["guard.tiers"], values["guard.tier_unit"]
-        answer["speaks_at"] = window.tokens_tier_begins_at(reading, tier + 1, *ladder) - early
-        if values["guard.velocity_points"]:
-            answer["steep"] = window.least_steep_growth_tokens(
-                reading, values["guard.velocity_points"]
-            )
+        answer["speaks_at"] = int(reading.ladder.begins[tier]) - early
+        limit_points = turn.values["guard.velocity_points"]
+        if limit_points:
+            answer["steep"] = window.least_steep_growth_tokens(reading, limit_points)
     return answer

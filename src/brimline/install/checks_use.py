@@ -175,7 +175,8 @@ def _judge_order_of_tiers_and_compaction(values: dict[str, Any], reading: Readin
     """Whether ceiling, tiers and compaction come in this order, for the window of a reading."""
     point, window = reading.compaction.tokens, reading.window.tokens
     ceiling = None if values["guard.ceiling"] == "off" else Ceiling(window, values).tokens
-    tiers = _tokens_where_tiers_begin(values, reading)
+    speaks = presets.preset_or_default(values["guard.preset"])["tiers"]
+    tiers = [int(tokens) for tokens in reading.ladder.begins] if speaks else []
     points = {} if ceiling is None else {"ceiling": ceiling}
     points |= {f"L{at}": tiers[at - 1] for at in (1, len(tiers)) if tiers}
     points[reading.compaction.ending_word] = point
@@ -188,20 +189,6 @@ def _judge_order_of_tiers_and_compaction(values: dict[str, Any], reading: Readin
         return "point-beyond-window", said
     is_in_order = all(a < b for a, b in pairwise([0, *points.values()]))
     return "ordering" if is_in_order else "out-of-order", said
-
-
-def _tokens_where_tiers_begin(values: dict[str, Any], reading: Reading) -> list[int]:
-    """Where the tiers begin, in tokens, the first one first; none where the preset is silent."""
-    if not presets.preset_or_default(values["guard.preset"])["tiers"]:
-        return []
-    point, window = reading.compaction, reading.window.tokens
-    # Where tiers are counted from, and the tokens of one step: up, or down from the end.
-    start, share = {
-        "tokens": (0, 1.0),
-        "used": (0, window / 100),
-        "to_compaction": (point.tokens, -point.effective_window_tokens / 100),
-    }.get(values["guard.tier_unit"], (window, -window / 100))
-    return sorted(int(start + tier * share) for tier in values["guard.tiers"])
 
 
 def _check_client_cleanup(home_dir: str, project_dir: str) -> Iterator[Said]:

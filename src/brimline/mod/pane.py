@@ -73,13 +73,13 @@ def _answer_for_session(
     columns, room = output.terminal_columns(), request["rows"] - len(head) - 1
     if columns < _PARTS + _LEAST_COLUMNS:
         parts = _rows_of_context_parts(report, room - _LEAST_ROWS - 4)
-        chart = _draw_chart(tokens, now, settings, (columns, room - len(parts) - 1))
+        chart = _draw_chart(tokens, now, (columns, room - len(parts) - 1))
         body = [*chart, _BLANK, *parts]
     else:
         with output.temporary_terminal_columns(_PARTS):
             parts = _rows_of_context_parts(report, room)
         left = columns - _PARTS
-        body = _put_side_by_side(_draw_chart(tokens, now, settings, (left - 2, room)), parts, left)
+        body = _put_side_by_side(_draw_chart(tokens, now, (left - 2, room)), parts, left)
     is_behind = is_compacted and bool(session.occupancies_since_compaction)
     return {"rows": [*head, _BLANK, *body], "is_behind": is_behind}
 
@@ -150,9 +150,7 @@ def _request_tokens(session: Session, now: reading.Reading) -> list[int]:
     return tokens
 
 
-def _draw_chart(
-    tokens: list[int], now: reading.Reading, settings: policy.Policy, size: tuple[int, int]
-) -> list[Row]:
+def _draw_chart(tokens: list[int], now: reading.Reading, size: tuple[int, int]) -> list[Row]:
     """Draw a bar for each request, in the colour of the tier that its size is in, up to the brim.
 
     Where there are more requests than columns, a bar is the largest of several.
@@ -170,7 +168,7 @@ def _draw_chart(
     else:
         edge = f"{wording.short_token_count_text(brim):>{_LABEL - 1}} {'┄' * columns}"
         top, rows = brim, [[("How it filled", "bold")], [(edge, "dim")]]
-    colours = [_colour_for_tokens(value, now, settings) for value in cells]
+    colours = [wording.tier_colour(now.ladder.tier_at(value), now.tier_count) for value in cells]
     if now.tier is not None:  # what came since the last request may have lifted its tier
         last = wording.tier_colour(now.tier, now.tier_count)
         colours[-wide:] = [last] * wide
@@ -200,16 +198,6 @@ def _axis_of_request_numbers(count: int, cells: int) -> str:
     """Number the first and the last request below their bars."""
     last = str(count)
     return "1" if count == 1 else f"1{last:>{max(cells - 1, len(last) + 1)}}"
-
-
-def _colour_for_tokens(tokens: int, now: reading.Reading, settings: policy.Policy) -> str:
-    """Return the colour of the tier that a request of this size is in."""
-    at = reading.Reading(now.window, now.compaction, now.known_model)
-    at.occupancy_tokens = at.projected_tokens = tokens
-    at.margin_tokens = now.compaction.tokens - tokens
-    thresholds, unit = settings.values["guard.tiers"], settings.values["guard.tier_unit"]
-    tier = window.tier_at_position(window.reading_in_tier_unit(at, unit), thresholds, unit)
-    return wording.tier_colour(tier or 0, len(thresholds))
 
 
 def _rows_of_context_parts(report: dict[str, Any], room: int) -> list[Row]:

@@ -212,8 +212,9 @@ class SessionState:
 
     def largest_number_after_prefix(self, mark: str) -> int | None:
         """The largest number in the names that begin with a mark; None without one."""
-        numbers = [_int_or_zero(name[len(mark) :]) for name in self.names if name.startswith(mark)]
-        return max(numbers, default=None)
+        told = [name[len(mark) :] for name in self.names if name.startswith(mark)]
+        # Earlier versions wrote more behind a dot.
+        return max([_int_or_zero(text.partition(".")[0]) for text in told], default=None)
 
     def save_size_at_compaction(self, size: int) -> None:
         """Keep how long the transcript was when a compaction was over."""
