@@ -22,6 +22,7 @@ from brimline.errors import StateError
 from brimline.fast import paths
 from brimline.hooks import entry
 from brimline.mcp import tools
+from brimline.state.session import TELEMETRY, SessionState
 from brimline.testing import SessionBuilder, event
 
 if TYPE_CHECKING:
@@ -60,7 +61,9 @@ def refused(operation: str, **arguments: Any) -> str:
 
 def done(home_dir: str, operation: str, **arguments: Any) -> dict[str, Any]:
     """The document of one operation in a small window."""
-    return operations.run_operation(home_dir, ID, WINDOW, operation, arguments)
+    state = SessionState(home_dir, ID)
+    state.save_document(TELEMETRY, {"window_tokens": WINDOW})
+    return operations.run_operation(home_dir, ID, operation, arguments)
 
 
 def held(home_dir: str) -> set[str]:
@@ -227,10 +230,10 @@ def test_no_compartment_is_left_too_full_unless_all_in_it_is_pinned(
 
 
 @pytest.mark.row("S4-01", "S4-29")
-def test_the_command_shows_the_plan_and_beside_it_what_was_measured(
+def test_the_command_shows_the_plan_and_status_what_was_measured(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """The plan and the measured composition are two things, and each says which it is."""
+    """The plan and the measured composition are two things, with a command each."""
     arguments = ["budget", "add", "--in", "active_task", "--text", "Find it: token=abcd1234efgh"]
     surface.program(arguments, standalone_mode=False)
     assert "abcd1234efgh" not in capsys.readouterr().out
@@ -241,10 +244,11 @@ def test_the_command_shows_the_plan_and_beside_it_what_was_measured(
     document = json.loads(capsys.readouterr().out)
 
     assert "active_task" in told
-    assert "Measured, not managed" in told
     assert max(map(len, told.splitlines())) <= 80
     assert document["compartments"][0]["items"] == 1
-    assert sum(document["measured"].values()) == 42_000
+    surface.program(["status", "--composition", "--session", ID, "--json"], standalone_mode=False)
+    measured = json.loads(capsys.readouterr().out)["parts"]
+    assert sum(part["tokens"] for part in measured) == 42_000
 
 
 def test_pinned_safety_and_task_come_back_after_a_compaction(
@@ -478,29 +482,6 @@ def test_of_what_went_80_characters_are_shown(home_dir: str, length: int, previe
     assert isinstance(gone["at"], float)
 
 
-@pytest.mark.parametrize("room", [0, 1])
-def test_the_last_part_of_a_file_is_for_changes(
-    home_dir: str, room: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Eight megabytes of which one is kept; what would fill it to the last byte is refused."""
-    assert (items._LARGEST_BYTES, items._KEPT_BYTES) == (8 << 20, 1 << 20)
-    monkeypatch.setattr(time, "time", lambda: 1_800_000_000.5)
-    made = done(home_dir, "add", compartment=items.TASK, text="first")["item"]
-    path = Path(paths.carry_session_dir(home_dir, ID)) / items.FILE_NAME
-    size = path.stat().st_size
-    # The second line is as long as the first; its end is not a part of what is compared.
-    monkeypatch.setattr(items, "_LARGEST_BYTES", size + size - 1 + room + 100)
-    monkeypatch.setattr(items, "_KEPT_BYTES", 100)
-    if room:
-        done(home_dir, "add", compartment=items.TASK, text="other")
-    else:
-        with pytest.raises(StateError, match="this session's budget file is full"):
-            done(home_dir, "add", compartment=items.TASK, text="other")
-    done(home_dir, "pin", id=made["id"])
-
-    assert len(items.load(home_dir, ID).items) == 1 + room
-
-
 def test_a_compartment_without_room_is_full() -> None:
     """In a window that is too small for any; it holds nothing all the same."""
     place = operations.Place("/nowhere", ID, 1)
@@ -519,11 +500,3 @@ def test_a_name_that_several_items_begin_with_is_none(home_dir: str) -> None:
         done(home_dir, "remove", id=shared)
     with pytest.raises(StateError, match="no item begins with the id ''"):
         done(home_dir, "remove", id="")
-
-
-def test_what_was_measured_is_told_below_what_is_planned() -> None:
-    """Aligned to the right; without it there is nothing of it."""
-    told = operations.text({"measured": {"user text": 12, "tool results": 1_234_567}})
-
-    assert told.split("\n")[2:] == ["         12  user text", "  1,234,567  tool results"]
-    assert operations.text({"measured": {}}) == "Nothing."

@@ -193,7 +193,7 @@ def test_a_long_budget_is_cut_at_a_line(home_dir: str, project_dir: str) -> None
     text, _ = tools.answer("context_budget", {"operation": "list"})
 
     *shown, last = text.split("\n")
-    whole = operations.text(operations.run_operation(home_dir, "newest", None, "list", {}))
+    whole = operations.text(operations.run_operation(home_dir, "newest", "list", {}))
     left = len(whole.split("\n")) - len(shown)
     assert last == f"[{left} more lines: name a compartment, or remove what is not needed]"
     assert whole.startswith("\n".join(shown) + "\n")

@@ -171,16 +171,9 @@ def _is_valid_item(item: dict[str, Any]) -> bool:
 
 def _append_within_limit(path: str, fields: dict[str, Any], most: int) -> None:
     line = {"at": round(time.time(), 3)} | fields
-    if _size_of_path(path) + len(json.dumps({"v": json.FORMAT} | line)) >= most:
+    if io.file_size(path) + len(json.dumps({"v": json.FORMAT} | line)) >= most:
         raise StateError("this session's budget file is full: it takes no more")
     json.append_line(path, line)
-
-
-def _size_of_path(path: str) -> int:
-    try:
-        return io.system.stat(io.path_bytes(path)).st_size
-    except FileNotFoundError:
-        return 0
 
 
 def _budget_file(home_dir: str, session_id: str) -> str:

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import models
 from brimline.budget import items
-from brimline.errors import SessionError, StateError
+from brimline.errors import StateError
 from brimline.foreign import flatten
-from brimline.gauge import composition
-from brimline.transcript import find
-from brimline.transcript.typed import Session
+from brimline.masking import mask
+from brimline.state.session import TELEMETRY, SessionState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -33,13 +32,11 @@ class Place(NamedTuple):
 
 
 def run_operation(
-    home_dir: str,
-    session_id: str,
-    window_tokens: int | None,
-    operation: str,
-    arguments: dict[str, Any],
+    home_dir: str, session_id: str, operation: str, arguments: dict[str, Any]
 ) -> dict[str, Any]:
     """Do one operation; `arguments` may hold None for what was not given.
+
+    The window is the one that was measured last, else the usual one.
 
     Raises:
         StateError: the operation or an argument is wrong, or an item cannot be kept.
@@ -53,17 +50,15 @@ def run_operation(
         for name in names:
             if name not in allowed:
                 raise StateError(f"there is no {kind} {name[:40]!r}: use {', '.join(allowed)}")
-    place = Place(home_dir, session_id, window_tokens or models.lookup_model(None).window_tokens)
+    measured = SessionState(home_dir, session_id).read_document(TELEMETRY).get("window_tokens")
+    place = Place(home_dir, session_id, measured or models.lookup_model(None).window_tokens)
     return {"operation": operation} | OPERATIONS[operation](place, present)
 
 
 def _show_compartments(place: Place, _given: dict[str, Any]) -> dict[str, Any]:
-    """Every compartment, and beside them what is really in the window."""
-    return {
-        "window_tokens": place.window_tokens,
-        "compartments": _fill_level_of_compartments(place),
-        "measured": _measured_tokens_by_part(place.session_id),
-    }
+    """Every compartment; `status --composition` tells what is really in the window."""
+    compartments = _fill_level_of_compartments(place)
+    return {"window_tokens": place.window_tokens, "compartments": compartments}
 
 
 def _add_item(place: Place, given: dict[str, Any]) -> dict[str, Any]:
@@ -108,14 +103,6 @@ def _evict_excess(place: Place, _given: dict[str, Any]) -> dict[str, Any]:
     return {"evicted": gone, "alerts": _nearly_full_rows(place)}
 
 
-def _estimate_text_tokens(_place: Place, given: dict[str, Any]) -> dict[str, Any]:
-    return {"tokens": items.estimate_tokens(_require_text(given))}
-
-
-def _list_evicted(place: Place, _given: dict[str, Any]) -> dict[str, Any]:
-    return {"log": _load_budget(place).log}
-
-
 def _list_items(place: Place, given: dict[str, Any]) -> dict[str, Any]:
     wanted = [_require_compartment(given)] if "compartment" in given else items.SHARES
     budget = _load_budget(place)
@@ -130,9 +117,9 @@ OPERATIONS: dict[str, Callable[[Place, dict[str, Any]], dict[str, Any]]] = {
     "unpin": partial(_apply_action_to_item, "unpin"),
     "evict": _evict_item,
     "enforce": _evict_excess,
-    "estimate": _estimate_text_tokens,
+    "estimate": lambda _place, given: {"tokens": items.estimate_tokens(_require_text(given))},
     "alerts": lambda place, _given: {"alerts": _nearly_full_rows(place)},
-    "log": _list_evicted,
+    "log": lambda place, _given: {"log": _load_budget(place).log},
     "list": _list_items,
 }
 
@@ -154,7 +141,7 @@ def _require_text(given: dict[str, Any]) -> str:
         raise StateError("give a `text`")
     if len(text) > LONGEST_TEXT:
         raise StateError(f"an item has at most {LONGEST_TEXT:,} characters: say it shorter")
-    return text.strip()
+    return mask(text.strip())
 
 
 def _find_item_by_id(place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -194,21 +181,9 @@ def _nearly_full_rows(place: Place, names: Iterable[str] = items.SHARES) -> list
     ]
 
 
-def _measured_tokens_by_part(session_id: str) -> dict[str, int]:
-    """Return what the session's window really consists of, in tokens; empty where nobody knows."""
-    try:
-        transcript = find.transcript_by_id_start(session_id)
-        found = composition.composition_of(Session().rows_of(transcript))
-    except (SessionError, OSError):
-        return {}
-    return {composition.NAMES[kind]: tokens for kind, tokens in found.parts.most_common() if tokens}
-
-
 def text(document: dict[str, Any]) -> str:
     """Return what was done, or found, in a few lines."""
     lines = [_compartment_line(one) for one in document.get("compartments", [])]
-    if document.get("measured"):
-        lines += _measured_part_lines(document["measured"])
     if "item" in document:
         lines.append(f"{_DONE[document['operation']]} {_item_line(document['item'])}")
     if "evicted" in document:
@@ -218,21 +193,12 @@ def text(document: dict[str, Any]) -> str:
     if "tokens" in document:
         lines.append(f"About {document['tokens']:,} tokens (a token per four bytes).")
     lines += map(_item_line, document.get("items", []))
-    lines += map(_eviction_line, document.get("log", []))
+    lines += [
+        f"{gone['id']}  {gone['compartment']}, {gone['tokens']:,} tokens: {gone['preview']}"
+        for gone in document.get("log", [])
+    ]
     lines += [f"Nearly full: {_compartment_line(one)}" for one in document.get("alerts", [])]
     return "\n".join(lines) or "Nothing."
-
-
-def _measured_part_lines(parts: dict[str, int]) -> list[str]:
-    return [
-        "Measured, not managed: what the window consists of, in tokens, shared out",
-        "by the lengths of the texts:",
-        *[f"  {tokens:>9,}  {name}" for name, tokens in parts.items()],
-    ]
-
-
-def _eviction_line(entry: dict[str, Any]) -> str:
-    return f"{entry['id']}  {entry['compartment']}, {entry['tokens']:,} tokens: {entry['preview']}"
 
 
 _DONE = {

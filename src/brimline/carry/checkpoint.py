@@ -17,7 +17,6 @@ from brimline.carry import card, ledger, links
 from brimline.errors import StateError, StoreError
 from brimline.fast import io, paths
 from brimline.foreign import flatten, quote
-from brimline.gauge.reading import file_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -91,7 +90,7 @@ def build_and_save_document(  # noqa: PLR0913 - what a checkpoint is of, beside 
 def last_checkpoint_age_s(home_dir: str, session_id: str) -> float:
     """Return how long ago the last checkpoint of a session was saved; very long ago without any."""
     path = f"{paths.carry_session_dir(home_dir, session_id)}/{DOCUMENT}"
-    return time.time() - file_time(path)
+    return time.time() - io.file_time(path)
 
 
 def compaction_refusal_text(error: StateError) -> str:

@@ -265,10 +265,9 @@ def _claim_refusal_this_minute(turn: Turn) -> bool:
     import time
 
     from brimline.fast import io
-    from brimline.gauge.reading import file_time
 
     path = f"{turn.state.folder}/{_REFUSED}"
-    if 0 <= time.time() - file_time(path) < _REFUSAL_S:
+    if 0 <= time.time() - io.file_time(path) < _REFUSAL_S:
         return False
     try:
         io.replace_file(path, b"")

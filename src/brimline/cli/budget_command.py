@@ -9,8 +9,6 @@ import click
 from brimline import output
 from brimline.budget import items, operations
 from brimline.fast import paths
-from brimline.masking import mask
-from brimline.state.session import TELEMETRY, SessionState
 from brimline.transcript import find
 
 
@@ -51,9 +49,5 @@ def budget(operation: str, session_id: str | None, as_json: bool, **given: Any) 
     """
     session = find.wanted_session_id(session_id)
     arguments = given | {"id": given.pop("item_id")}
-    if arguments["text"]:
-        arguments["text"] = mask(arguments["text"])
-    home_dir = paths.data_dir()
-    window = SessionState(home_dir, session).read_document(TELEMETRY).get("window_tokens")
-    document = operations.run_operation(home_dir, session, window, operation, arguments)
+    document = operations.run_operation(paths.data_dir(), session, operation, arguments)
     output.answer({"session_id": session} | document, operations.text, as_json=as_json)

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from brimline import output
 from brimline.dashboard import story
 from brimline.errors import BrimlineError, SessionError
-from brimline.fast import paths
+from brimline.fast import io, paths
 from brimline.figures import spool, store
-from brimline.gauge.reading import file_size, file_time
 from brimline.session import in_use
 from brimline.state import forgotten
 from brimline.transcript import find
@@ -203,7 +202,7 @@ def change_stamp_of_session(home_dir: str, path: str) -> str:
     """Return what tells whether a session has changed."""
     own = paths.session_dir(home_dir, find.session_id_of(path))
     files = (path, f"{own}/statusline.json")
-    parts = [f"{file_size(file)}:{file_time(file)}" for file in files]
+    parts = [f"{io.file_size(file)}:{io.file_time(file)}" for file in files]
     return " ".join([*parts, *map(str, spool.stamp_of_folder(own))])
 
 

@@ -188,12 +188,24 @@ def create_exclusively(path: str, data: bytes) -> bool:
 
 def rotate_if_too_large(path: str, limit_bytes: int) -> None:
     """Keep a log that grew too large as `.old`; the one before that is dropped."""
-    try:
-        size = system.stat(path_bytes(path)).st_size
-    except OSError:
-        return
-    if size > limit_bytes:
+    if file_size(path) > limit_bytes:
         system.replace(path_bytes(path), path_bytes(path + ".old"))
+
+
+def file_size(path: str) -> int:
+    """Return how long a file is; 0 where it cannot be seen."""
+    try:
+        return system.stat(path_bytes(path)).st_size
+    except OSError:
+        return 0
+
+
+def file_time(path: str) -> float:
+    """When a file was written last; 0 where it cannot be seen."""
+    try:
+        return system.stat(path_bytes(path)).st_mtime
+    except OSError:
+        return 0.0
 
 
 def list_names(folder: str) -> list[str]:

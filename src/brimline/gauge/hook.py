@@ -50,11 +50,11 @@ def pre_compact(turn: Turn) -> None:
 
 def post_compact(turn: Turn) -> None:
     """What was measured before is gone; learn where the client compacts by itself."""
-    from brimline.gauge.reading import file_size
+    from brimline.fast import io
     from brimline.state import learned
 
     event, state = turn.event, turn.state
-    state.save_size_at_compaction(file_size(event.transcript))
+    state.save_size_at_compaction(io.file_size(event.transcript))
     turn.spool_event(event.name, trigger=event.trigger, summary_characters=len(event.summary))
     if not state.recent_cold_compaction_row():
         learned.record_automatic_compaction(turn.home, state, event.trigger)

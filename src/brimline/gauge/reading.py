@@ -285,30 +285,14 @@ def _read_uncompacted_tail(
     compacted_size = state.largest_number_after_prefix(session.COMPACTED) if state else None
     if not state or not compacted_size or not tail.usage or tail.offset >= compacted_size:
         return tail
-    if file_size(transcript) < compacted_size:
+    if io.file_size(transcript) < compacted_size:
         return tail  # the file was rewritten since: its offsets mean something else now
     from brimline.fast import clock
 
     gone = Tail()
     mark = f"{state.folder}/{session.COMPACTED}{compacted_size}"
-    gone.boundary_timestamp = clock.format_utc(file_time(mark))
+    gone.boundary_timestamp = clock.format_utc(io.file_time(mark))
     return gone
-
-
-def file_size(path: str) -> int:
-    """Return how long a file is; 0 where it cannot be seen."""
-    try:
-        return io.system.stat(io.path_bytes(path)).st_size
-    except OSError:
-        return 0
-
-
-def file_time(path: str) -> float:
-    """When a file was written last; 0 where it cannot be seen."""
-    try:
-        return io.system.stat(io.path_bytes(path)).st_mtime
-    except OSError:
-        return 0.0
 
 
 def _snapshot_if_newer_than_tail(tail: Tail, snapshot: Snapshot) -> Snapshot | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from brimline.fast import clock, io, json, policy
 from brimline.gauge import wording
-from brimline.gauge.reading import Reading, file_time, measure_session
+from brimline.gauge.reading import Reading, measure_session
 from brimline.hooks.turn import log_failure
 from brimline.state import logs
 from brimline.state.session import MOD_READING, SPOOL, SessionState, Snapshot
@@ -118,7 +118,7 @@ def _reading_now(
 def _set_requests_since_hook_was_heard(snapshot: Snapshot, state: SessionState) -> None:
     """Count the requests since a hook, or the mod in its place, was heard of last."""
     before = state.snapshot()
-    heard_at = max(file_time(f"{state.folder}/{name}") for name in (SPOOL, MOD_READING))
+    heard_at = max(io.file_time(f"{state.folder}/{name}") for name in (SPOOL, MOD_READING))
     requests = 0.0
     if before and before.silence[:1] == [heard_at]:
         grown = snapshot.occupancy_tokens not in (None, before.occupancy_tokens)

@@ -149,16 +149,14 @@ def _text_answered_by_tool(name: str, arguments: dict[str, Any]) -> str:
         from brimline.mcp import remembered
 
         return remembered.save_topic(_project_dir(), arguments)
-    if name == STATUS:
-        from brimline.mcp import status
+    if name in (STATUS, BUDGET):
+        from brimline.mcp import window_tools
 
-        return status.answer(home_dir, _project_dir())
+        if name == STATUS:
+            return window_tools.status_text(home_dir, _project_dir())
+        return window_tools.budget_text(home_dir, _project_dir(), arguments)
     if name == NOTE:
         return _check_note_and_confirm(arguments)
-    if name == BUDGET:
-        from brimline.mcp import budget
-
-        return budget.do_operation_and_answer(home_dir, _project_dir(), arguments)
     known = ", ".join(tool["name"] for tool in TOOLS)
     raise BrimlineError(f"there is no tool {name[:40]!r}: use one of {known}")
 

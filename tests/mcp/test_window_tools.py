@@ -8,7 +8,7 @@ import re
 import pytest
 
 from brimline.fast import paths
-from brimline.mcp import status, tools
+from brimline.mcp import window_tools
 from brimline.testing import SessionBuilder
 
 ID = "1f0c2d3e-8a41-4f0b-b6a7-6f1f0a5b9c20"
@@ -26,7 +26,7 @@ def test_the_figures_are_those_of_the_last_request(home_dir: str, project_dir: s
     for tokens in (100_000, 104_000, 108_000):
         built.reply(tokens)
 
-    lines = status.answer(home_dir, project_dir).splitlines()
+    lines = window_tools.status_text(home_dir, project_dir).splitlines()
 
     assert lines[0] == (
         f"[brimline context_status] Session {ID} (the newest session of this project):"
@@ -43,9 +43,9 @@ def test_a_session_without_a_reading_is_unknown(
     home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And so is a project without a session; neither is a zero."""
-    nobody = status.answer(home_dir, project_dir)
+    nobody = window_tools.status_text(home_dir, project_dir)
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "../../etc")
-    strange = status.answer(home_dir, project_dir)
+    strange = window_tools.status_text(home_dir, project_dir)
 
     assert nobody == "[brimline context_status] Unknown: this project has no session yet."
     assert "unknown: no model request" in strange
@@ -61,21 +61,7 @@ def test_the_distance_is_told_on_both_sides_of_the_point(
     """At the point itself nothing is left, and nothing is past it."""
     session(project_dir).reply(167_000 - 120 - margin)
 
-    text = status.answer(home_dir, project_dir)
+    text = window_tools.status_text(home_dir, project_dir)
 
     assert told in text
     assert "forecast" not in text
-
-
-@pytest.mark.parametrize(("length", "told"), [(60, "s" * 60), (61, "s" * 60)])
-def test_a_status_names_a_session_by_sixty_characters(
-    length: int, told: str, project_dir: str
-) -> None:
-    """And says which one it is."""
-    folder = paths.project_transcripts_dir(project_dir)
-    SessionBuilder(f"{folder}/{'s' * length}.jsonl", "s" * length, project_dir).reply(50_000)
-
-    text, failed = tools.answer("context_status", {})
-
-    head = f"[brimline context_status] Session {told} (the newest session of this project):"
-    assert (text.split("\n")[0], failed) == (head, False)
