@@ -105,6 +105,7 @@ function answerCalls(on) {
   }).catch(goOn)
   on("classic.PostToolUse", async ($, e, next) => {
     if (here.isIdle || e.agent_id !== undefined) return next(e)
+    isOurs ||= (await setup($)).is_plugin // 2.1.287 reads no settings for a mod
     if (!isOurs) await measure($) // first, for a hook that the client itself starts
     const [answer] = await Promise.all([next(e), lookAtFill($)])
     const below = await withKeys($, answer)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from .brimline_home import Installed
-from .fetch import Fetched, cache_dir, fetch
+from .by_plugin import Plugin
+from .fetch import VERSION, Fetched, cache_dir, fetch
 from .harness import Client
 from .stub_api import StubApi
 
@@ -66,3 +67,10 @@ def installed(client: Client) -> Installed:
     here = Installed(client)
     here.install()
     return here
+
+
+@pytest.fixture(params=[VERSION, pytest.param("2.1.287", marks=pytest.mark.long)])
+def plugin(request: pytest.FixtureRequest, stub: StubApi, tmp_path: Path) -> Plugin:
+    """The plugin, for the pinned client and for the first one that loads mods."""
+    binary = require(fetch(cache_dir(_ENVIRON), request.param), _ENVIRON)
+    return Plugin(Client(binary, stub, tmp_path / "client"), tmp_path / "plugin")

@@ -3,90 +3,23 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from .brimline_home import Installed
-from .conftest import _ENVIRON, require
-from .fetch import cache_dir, fetch
-from .harness import Client
+from .by_plugin import ID, RECALL, Plugin
 from .modded import fill, lines_in
 from .stub_api import bash, filled, text, tool
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .harness import Client
     from .stub_api import StubApi
 
-ROOT = Path(__file__).parents[2]
-RECALL = "mcp__plugin_brimline_brimline__recall"
-ID = "brimline@brimline-plugin"
-COMMANDS = ["brimline@brimline-plugin", "brimline-mod@brimline"]
-
-
-class Plugin:
-    """A client without brimline, and a repository that holds the plugin."""
-
-    def __init__(self, client: Client, folder: Path) -> None:
-        self.client = client
-        self.checkout, self.bare = folder / "checkout", folder / "gh" / "OWNER" / "brimline.git"
-        left_out = shutil.ignore_patterns("__pycache__", "words.bin")
-        for part in (".claude-plugin", "plugin", "src/brimline"):
-            shutil.copytree(ROOT / part, self.checkout / part, symlinks=True, ignore=left_out)
-        shutil.copy(ROOT / "LICENSE", self.checkout)
-        rules = [f"insteadOf = {place}" for place in ("https://github.com/", "git@github.com:")]
-        (client.home / ".gitconfig").write_text(
-            "\n".join(
-                [
-                    *(f'[url "file://{folder}/gh/"]', *rules),
-                    *('[protocol "file"]', "allow = always", "[user]", "name = a", "email = a@b"),
-                ]
-            )
-        )
-
-    def publish(self) -> None:
-        """Commit what is checked out, to where the client takes it from."""
-        self.bare.parent.mkdir(parents=True, exist_ok=True)
-        for command in ("init -q", "add -A", "commit -qm x", f"push -q {self.bare} HEAD:main"):
-            if command.startswith("push") and not self.bare.exists():
-                self._run("git", "init", "-q", "--bare", "-b", "main", str(self.bare))
-            self._run("git", "-C", str(self.checkout), *command.split())
-
-    def install(self) -> None:
-        """Do what a user types."""
-        self.publish()
-        self.claude("plugin", "marketplace", "add", "OWNER/brimline")
-        self.claude("plugin", "install", ID)
-
-    def claude(self, *arguments: str) -> str:
-        """What the client's command says."""
-        return self._run(str(self.client.binary), *arguments)
-
-    def enabled(self) -> dict[str, bool]:
-        """The plugins that the user's settings name."""
-        found: dict[str, dict[str, bool]] = json.loads(self.client.settings_path().read_bytes())
-        return found.get("enabledPlugins", {})
-
-    def _run(self, *command: str) -> str:
-        done = subprocess.run(
-            command,
-            cwd=self.client.project,
-            env=self.client.env(),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
-            timeout=120,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout.decode()
-
-
-@pytest.fixture
-def plugin(client: Client, tmp_path: Path) -> Plugin:
-    """For the pinned client."""
-    return Plugin(client, tmp_path / "plugin")
+COMMANDS = [ID, "brimline-mod@brimline"]
 
 
 def check_compaction_and_recall(plugin: Plugin, stub: StubApi) -> Installed:
@@ -107,13 +40,6 @@ def check_compaction_and_recall(plugin: Plugin, stub: StubApi) -> Installed:
     return here
 
 
-def answer_of(client: Client, command: str) -> str:
-    """What a command of the mod answers, without a model request."""
-    run = client.run_print(command)
-    assert run.requests == []
-    return str(run.result and run.result["result"])
-
-
 def test_two_lines_bring_hooks_mod_and_recall(plugin: Plugin, stub: StubApi) -> None:
     """Into an empty home, by git; commands answer, results are kept out, all of it comes off."""
     client = plugin.client
@@ -125,7 +51,7 @@ def test_two_lines_bring_hooks_mod_and_recall(plugin: Plugin, stub: StubApi) -> 
     stub.script(bash("seq 1 30000", filled(30_000)), text("END"))
     run = client.run_print("go")
     assert run.requests[-1].results()[-1].startswith("[brimline stored ")
-    assert "session" in answer_of(client, "/brim-history")
+    assert "session" in plugin.answer_of("/brim-history")
 
     plugin.claude("plugin", "uninstall", ID)
     plugin.claude("plugin", "marketplace", "remove", "brimline-plugin")
@@ -146,7 +72,7 @@ def test_the_status_line_and_what_is_stored_are_the_users(plugin: Plugin, stub: 
     stub.script(bash("seq 1 30000", filled(30_000)), text("END"))
     session = client.run_print("go").session_id
 
-    assert "was: echo mine" in answer_of(client, "/brim-statusline on")
+    assert "was: echo mine" in plugin.answer_of("/brim-statusline on")
     command = json.loads(client.settings_path().read_bytes())["statusLine"]["command"]
     event = json.dumps({"session_id": session, "transcript_path": "", "cwd": "/"})
     shown = subprocess.run(
@@ -157,15 +83,15 @@ def test_the_status_line_and_what_is_stored_are_the_users(plugin: Plugin, stub: 
         timeout=60,
     )
     assert shown.stdout.decode().splitlines()[-1] == "mine"
-    answer_of(client, "/brim-statusline off")
+    plugin.answer_of("/brim-statusline off")
     assert client.settings_path().read_bytes() == before
 
-    asked = answer_of(client, "/brim-forget project")
+    asked = plugin.answer_of("/brim-forget project")
     assert "This would delete for good: " in asked
     assert " sessions, 1 output, " in asked
     here = Installed(client)
     assert here.events(session)
-    assert "Deleted" in answer_of(client, "/brim-forget everything yes")
+    assert "Deleted" in plugin.answer_of("/brim-forget everything yes")
     assert not here.events(session)
     assert not list(here.data.glob("store/blobs/*/*"))
     assert client.transcripts()
@@ -175,7 +101,7 @@ def test_a_new_version_comes_with_an_update(plugin: Plugin, stub: StubApi) -> No
     """Data are the same; the status line starts the new one from the next session on."""
     client, here = plugin.client, Installed(plugin.client)
     plugin.install()
-    answer_of(client, "/brim-statusline on")
+    plugin.answer_of("/brim-statusline on")
     manifest = plugin.checkout / "plugin" / ".claude-plugin" / "plugin.json"
     about = json.loads(manifest.read_bytes())
     manifest.write_text(json.dumps(about | {"version": "99.0.0"}), encoding="utf-8")
@@ -189,17 +115,6 @@ def test_a_new_version_comes_with_an_update(plugin: Plugin, stub: StubApi) -> No
     assert run.requests[-1].results()[0].startswith("[brimline stored ")
     assert "/brimline/99.0.0'" in (here.data / "bin" / "hook").read_text(encoding="utf-8")
     assert here.errors() == ""
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("version", ["2.1.287", "2.1.328"])
-def test_other_clients_with_mods_do_it_too(version: str, stub: StubApi, tmp_path: Path) -> None:
-    """The first of them, and the newest that was tried."""
-    client = Client(require(fetch(cache_dir(_ENVIRON), version), _ENVIRON), stub, tmp_path / "c")
-    plugin = Plugin(client, tmp_path / "plugin")
-    plugin.install()
-
-    check_compaction_and_recall(plugin, stub)
 
 
 @pytest.mark.parametrize("is_first", [True, False], ids=["plugin first", "install first"])
@@ -235,23 +150,6 @@ def test_beside_what_the_command_installed_the_plugin_acts(
     stub.script(bash("seq 1 40000", filled(30_000)), text("END"))
     run = client.run_print("go")
     assert run.requests[-1].results()[-1].startswith("[brimline stored ")
-
-
-def test_without_python_the_client_goes_on_and_it_is_told_once(
-    plugin: Plugin, stub: StubApi
-) -> None:
-    """Every hook is silent; nothing is stored."""
-    start = plugin.checkout / "plugin" / "hooks" / "start"
-    nowhere = start.read_text(encoding="utf-8").replace("/bin/python3", "/bin/no-python")
-    start.write_text(nowhere.replace("/bin/uv", "/bin/no-uv"), encoding="utf-8")
-    plugin.install()
-    rows = ["--output-format", "stream-json", "--verbose"]
-    for is_first in (True, False):
-        stub.script(bash("seq 1 30000", filled(30_000)), text("END"))
-        with_hooks = plugin.client.run_print("go", args=[*rows, "--include-hook-events"])
-        assert with_hooks.rc == 0, with_hooks.stderr
-        assert ("found no Python 3.11" in with_hooks.stdout) is is_first
-    assert not (plugin.client.config / "brimline").exists()
 
 
 def test_the_directory_of_plugins_would_take_it(client: Client, tmp_path: Path) -> None:

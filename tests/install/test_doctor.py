@@ -251,7 +251,10 @@ def test_the_server_is_checked(client: Home) -> None:
         (".claude/settings.json", {"extraKnownMarketplaces": {"brimline": {}}}),
         (".mcp.json", {"mcpServers": {"brimline": {}}, "long": "x" * (2 << 20)}),
         (".mcp.json", {"mcpServers": {"brimline": {}}, "other": "deep"}),
+        (".claude/settings.json", {"extraKnownMarketplaces": {"brimline-plugin": {}}}),
+        (".claude/settings.local.json", {"enabledPlugins": {"brimline@x": True}}),
         (".mcp.json", {"mcpServers": {"other": {}}}),
+        (".claude/settings.json", {"enabledPlugins": {"brim@x": True, "a@brimline-plugin": True}}),
         (".mcp.json", []),
     ],
 )
@@ -260,7 +263,7 @@ def test_who_takes_our_name_is_told(installed: Home, file: str, document: Any) -
     path = Path(installed.project, file)
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps(document).replace('"deep"', "[" * 5_000 + "]" * 5_000))
-    is_namesake = "brimline" in str(document)
+    is_namesake = "'brimline" in str(document)
     told = installed.run("doctor").out
 
     begun = {"session_id": "s", "cwd": installed.project, "source": "startup"}

@@ -224,7 +224,7 @@ def _check_mcp_registration(home_dir: str, project_dir: str) -> Iterator[Said]:
     local = own.get("mcpServers") if isinstance(own, dict) else None
     is_local = isinstance(local, dict) and clientsettings.SERVER in local
     here = ["`claude mcp add` for this folder"] if is_local else []
-    for path in [*clientsettings.namesakes(project_dir), *here]:
+    for path in [*plugins.namesakes(project_dir), *here]:
         yield "namesake", {"path": path}
     for rule in clientsettings.texts_listed_in_settings(project_dir, "permissions", "allow"):
         if entries.is_our_rule(rule) or clientsettings.is_rule_about_recall(rule):

@@ -86,7 +86,7 @@ def _namesake(turn: Turn) -> str:
     if turn.event.source not in _BEGINNINGS:
         return ""
     from brimline.foreign import flatten
-    from brimline.settings import clientsettings
+    from brimline.settings import plugins
 
-    found = clientsettings.namesakes(turn.event.cwd or turn.project)
+    found = plugins.namesakes(turn.event.cwd or turn.project)
     return NAMESAKE.format(flatten(found[0])) if found else ""

@@ -154,31 +154,15 @@ def is_mcp_server_ours() -> bool:
     return "brimline" in told and (words[-1:] == ["mcp"] or " mcp --data " in told)
 
 
-def namesakes(project_dir: str) -> list[str]:
-    """Files of a project, or above it, that put something in the place of what is ours by name.
-
-    The client prefers a project's MCP server to the user's, and its marketplace once the folder is
-    trusted.
-    """
-    places = [Path(project_dir), *Path(project_dir).parents]
-    keys = [(f"{place}/.mcp.json", "mcpServers") for place in places]
-    files = path_by_scope(project_dir)
-    keys += [(files[scope], "extraKnownMarketplaces") for scope in ("project", "local")]
-    others = [(path, key) for path, key in keys if path != files["user"]]
-    return [path for path, key in others if _names_us(path, key)]
-
-
-def _names_us(path: str, key: str) -> bool:
-    """Tell whether a file has our name under a key; what the client can read and we cannot does."""
+def is_too_large_or_deep(path: str) -> bool:
+    """Tell whether a file is one that the client can read and we cannot."""
     try:
         raw = io.read_file(path, _MOST_BYTES + 1) if Path(path).is_file() else b"[]"
-        found = json.loads(raw) if len(raw) <= _MOST_BYTES else None
+        return len(raw) > _MOST_BYTES or json.loads(raw) is None
     except RecursionError:
         return True
     except (OSError, ValueError):
         return False
-    named = found.get(key) if isinstance(found, dict) else None
-    return found is None or (isinstance(named, dict) and SERVER in named)
 
 
 def is_rule_about_recall(rule: str) -> bool:

@@ -6,6 +6,7 @@ Where both are there the plugin acts, and what the command installed leaves ever
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from brimline.fast import owntools, paths
@@ -14,7 +15,8 @@ from brimline.settings import clientsettings
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-NAME = "brimline"
+NAME, MARKETPLACE = "brimline", "brimline-plugin"
+PLUGIN = f"{NAME}@{MARKETPLACE}"
 # The mod that the command installs has a name of its own: the client loads one mod of each name.
 MOD_NAME = f"{NAME}-mod"
 MOD = f"{MOD_NAME}@{NAME}"
@@ -39,6 +41,40 @@ def plugins_of_our_name(project_dir: str) -> list[str]:
     for path in clientsettings.path_by_scope(project_dir).values():
         enabled |= _enabled_in(path)
     return [name for name, is_on in enabled.items() if is_on is True and _is_of_our_name(name)]
+
+
+def namesakes(project_dir: str) -> list[str]:
+    """Files of a project, or above it, that put something in the place of what is ours by name.
+
+    The client prefers a project's MCP server to the user's. Once the folder is trusted it also
+    takes a marketplace from where the project says, for good and in all projects.
+    """
+    places = [Path(project_dir), *Path(project_dir).parents]
+    files = clientsettings.path_by_scope(project_dir)
+    found = [f"{place}/.mcp.json" for place in places]
+    found += [files[scope] for scope in ("project", "local") if files[scope] != files["user"]]
+    return [path for path in found if _puts_something_in_our_place(path)]
+
+
+def _puts_something_in_our_place(path: str) -> bool:
+    if clientsettings.is_too_large_or_deep(path):
+        return True
+    held = clientsettings.read_settings(path)
+    servers, sources = (_as_dict(held.get(key)) for key in ("mcpServers", "extraKnownMarketplaces"))
+    if path.endswith(".mcp.json"):
+        return clientsettings.SERVER in servers
+    others = [name for name, on in _enabled_in(path).items() if on is True and name != PLUGIN]
+    if NAME in sources or any(map(_is_of_our_name, others)):
+        return True
+    source = _as_dict(_as_dict(sources.get(MARKETPLACE)).get("source"))
+    is_own = source == {"source": "github", "repo": _own_repository()}
+    return MARKETPLACE in sources and not is_own
+
+
+def _own_repository() -> str:
+    """Where this plugin comes from, by its own word; empty where it is none."""
+    about = clientsettings.read_settings(os.path.dirname(paths.PACKAGE_DIR) + paths.PLUGIN_MANIFEST)
+    return str(about.get("repository", "")).removeprefix("https://github.com/")
 
 
 def is_recall_allowed(project_dir: str) -> bool:
