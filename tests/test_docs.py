@@ -233,7 +233,6 @@ def test_every_key_of_a_json_document_is_documented(session: SessionBuilder, hom
         "brimline status --composition": ["status", "--composition", *named],
         "brimline history": ["history", "--compactions"],
         "brimline history --session": ["history", "--session", "1111"],
-        "brimline history --cache": ["history", "--cache"],
     }
 
     for heading, arguments in documents.items():

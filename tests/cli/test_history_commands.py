@@ -1,4 +1,4 @@
-"""`brimline history`: one of three pages, each as a document too."""
+"""`brimline history`: what is noted beside the page."""
 
 from __future__ import annotations
 
@@ -24,36 +24,6 @@ def session(project_dir: str) -> SessionBuilder:
     built.compact(60_000)
     built.reply(20_000)
     return built
-
-
-@pytest.mark.parametrize(
-    ("option", "own", "others"),
-    [
-        ("--cache", "sessions", ("session_count", "compaction_count")),
-        ("--compactions", "compactions", ("turns",)),
-    ],
-)
-def test_each_page_has_its_own_document(
-    option: str, own: str, others: tuple[str, ...], session: SessionBuilder, brimline: Run
-) -> None:
-    """And none of another's."""
-    document = brimline("history", option, "--json").document
-
-    assert own in document
-    assert not [name for name in others if name in document]
-
-
-def test_of_one_session_every_break_of_its_cache_is_listed(
-    session: SessionBuilder, brimline: Run
-) -> None:
-    """Of all of them only how many."""
-    every, one = (
-        brimline("history", "--cache", *words).out for words in ([], ["--session", "abc"])
-    )
-
-    assert every.split("\n")[2].split()[:2] == ["abc", "2"]
-    assert "written again: compaction" not in every
-    assert "written again: compaction" in one
 
 
 def test_what_a_reader_should_know_is_noted_beside_the_page(

@@ -73,7 +73,6 @@ def recorded(project_dir: str) -> str:
         "status",
         "status --composition",
         "history",
-        "history --cache",
         "cost",
     ],
 )

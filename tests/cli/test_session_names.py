@@ -59,7 +59,7 @@ def test_a_session_is_named_alike_everywhere(
     assert OTHER_ID not in done.out
 
 
-@pytest.mark.parametrize("command", ["history", "history --cache", "cost"])
+@pytest.mark.parametrize("command", ["history", "cost"])
 @pytest.mark.parametrize("is_there", [True, False])
 def test_a_file_that_is_no_session_is_refused(
     command: str, is_there: bool, session: SessionBuilder, refused: Refused

@@ -47,7 +47,7 @@ LINES = {
     "uninstall": ["--yes", "--delete-data --yes"],
     "demo": [],  # it plays in a folder of its own
     "status": ["", f"--session {ONE} --composition", "--json"],
-    "history": ["", "--compactions", "--cache", f"--session {ONE}"],
+    "history": ["", "--compactions", f"--session {ONE}"],
     "cost": ["", "--by project --since 7d"],
     "session inspect": [ONE],
     "session purge": [f"{ONE} --yes", "7c1e90aa --dry-run"],

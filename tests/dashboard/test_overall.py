@@ -112,7 +112,7 @@ def period(
 @pytest.mark.parametrize(
     ("calm", "worth", "command"),
     [
-        ({"cached": 85}, {"cached": 84}, "brimline history --cache"),
+        ({"cached": 85}, {"cached": 84}, "brimline dashboard"),
         ({"compacting": 0.05}, {"compacting": 0.06}, "brimline session purge 22222222 --dry-run"),
         ({"read": 40}, {"read": 41}, "brimline session inspect 22222222"),
         ({"read": 40, "hooks": 15}, {"read": 40, "hooks": 16}, "brimline dashboard"),

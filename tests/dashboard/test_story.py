@@ -101,13 +101,13 @@ def test_what_was_injected_is_on_the_page_by_source(played: Played, home_dir: st
 
 def test_what_cannot_be_read_is_passed_over(played: Played) -> None:
     """A link to nowhere, a file of somebody else's: the other sessions are told."""
-    told = document("history", "--cache")
+    told = document("cost")
     folder = Path(played.session.path).parent
     (folder / "nowhere.jsonl").symlink_to(folder / "nothing")
     if os.geteuid():  # root reads everything
         (folder / "unreadable.jsonl").touch(0)
 
-    assert document("history", "--cache") == told
+    assert document("cost") == told
 
 
 def test_an_index_is_read_once_and_again_where_something_changed(
@@ -136,7 +136,7 @@ def test_an_index_is_read_once_and_again_where_something_changed(
 
 
 def test_a_request_shows_where_the_cache_was_broken(session: SessionBuilder, home_dir: str) -> None:
-    """With the cause that `history --cache` tells."""
+    """With its cause."""
     session.reply(50_000)
     session.reply(52_000)
     session.compact(54_000)

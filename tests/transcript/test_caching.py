@@ -60,7 +60,6 @@ def test_every_break_has_its_cause(session: SessionBuilder) -> None:
         "gateway, due",
     ]
     assert found.breaks[0].tokens == 51_000
-    assert (found.requests, found.read_tokens) == (8, 141_000)
     assert found.causes["expired"] == 1
 
 
@@ -135,7 +134,6 @@ def test_a_reply_of_several_rows_counts_once(session: SessionBuilder) -> None:
 
     found = cached(session)
 
-    assert (found.requests, found.read_tokens, found.written_tokens) == (4, 20, 36_000)
     assert found.breaks[-1].at == pytest.approx(session.now - 1)
     assert found.causes == {"unknown": 3}
 
@@ -150,4 +148,4 @@ def test_the_last_row_of_a_reply_tells_what_it_read(session: SessionBuilder) -> 
 
     found = cached(session)
 
-    assert (found.requests, found.read_tokens, found.breaks) == (2, 50_000, [])
+    assert found.breaks == []

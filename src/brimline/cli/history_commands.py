@@ -10,7 +10,6 @@ from brimline import output
 from brimline.fast import paths
 from brimline.figures import (
     aftermath,
-    cache_history,
     day,
     lookback,
     reader,
@@ -25,11 +24,8 @@ from brimline.settings import config
 @output.command("history")
 @output.session_option
 @click.option("--compactions", is_flag=True, help="Only compactions, each on a line.")
-@click.option("--cache", is_flag=True, help="Only the prompt cache: what broke its prefix.")
 @click.option("--day", "day_text", metavar="DAY", help="What was done on a day.")
-def history(
-    session_id: str | None, compactions: bool, cache: bool, day_text: str | None, as_json: bool
-) -> None:
+def history(session_id: str | None, compactions: bool, day_text: str | None, as_json: bool) -> None:
     """Show sessions with turns, growth and compactions, sizes of summaries, what was kept out.
 
     Figures come from what hooks recorded, and from the client's transcripts. DAY is a date,
@@ -44,13 +40,6 @@ def history(
     """
     if day_text is not None:
         _answer_day(day_text, as_json=as_json)
-        return
-    if cache:
-        files = cache_history.transcripts_to_read(session_id)
-        with output.Progress("Reading", output.total_file_bytes(files)) as bar:
-            document = cache_history.document(paths.data_dir(), files, bar.advance)
-        text = cache_history.text(document, in_full=session_id is not None)
-        output.answer(document, text, as_json=as_json)
         return
     home_dir, files = paths.data_dir(), lookback.transcripts_of_one_or_all(session_id)
     with (

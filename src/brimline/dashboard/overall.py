@@ -120,7 +120,7 @@ def _advise_on_cache(period: Period) -> Advice | None:
     causes = _sum_counts(row["causes"] for row in period.rows)
     for cause, _ in causes.most_common(1):
         text += f"; most breaks were “{output.one_line(cause, 60)}”"
-    return Advice(missed, f"{text}.", "brimline history --cache")
+    return Advice(missed, f"{text}.", "brimline dashboard")
 
 
 def _advise_on_compactions(period: Period) -> Advice | None:

@@ -29,11 +29,8 @@ class Break(NamedTuple):
 
 @dataclass
 class Caching:
-    """The cache's figures of one session."""
+    """What broke the cache of one session."""
 
-    requests: int = 0
-    read_tokens: int = 0
-    written_tokens: int = 0
     breaks: list[Break] = field(default_factory=list)
 
     @property
@@ -43,7 +40,7 @@ class Caching:
 
 
 def caching_of(requests: Iterable[Request], edits: Mapping[float, str]) -> Caching:
-    """Return what the requests of a session read and wrote, and what broke the prefix between them.
+    """Return what broke the prefix between the requests of a session.
 
     Args:
         requests: all of them, the first first.
@@ -56,9 +53,6 @@ def caching_of(requests: Iterable[Request], edits: Mapping[float, str]) -> Cachi
         if now.id and now.id in seen:
             continue  # its row stands there again
         seen.add(now.id)
-        found.requests += 1
-        found.read_tokens += now.spent.cache_read_tokens
-        found.written_tokens += now.spent.cache_written_tokens
         if last:
             found.breaks += _break_between(last, now, edits)
         last = now
