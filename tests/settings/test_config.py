@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from brimline import __version__
 from brimline.errors import ConfigError
 from brimline.fast import paths, policy
-from brimline.settings import config
+from brimline.settings import config, stamps
 from brimline.settings.catalogue import SETTINGS, Setting
 
 tables = st.sampled_from(
@@ -391,16 +391,22 @@ def test_a_setting_that_there_is_not_is_named_with_the_nearest(key: str, hint: s
     assert str(raised.value) == f"there is no setting {key!r}{hint}"
 
 
+def _refresh(home_dir: str, project_dir: str) -> None:
+    """What a session's start does."""
+    if stamps.is_policy_file_stale(home_dir, project_dir):
+        config.compile_policy(home_dir, project_dir)
+
+
 def test_a_refresh_compiles_only_after_a_change(
     home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An unchanged policy is not written again; whoever compiles adds no variable of their own."""
     monkeypatch.setenv("BRIMLINE_GUARD_PRESET", "off")
-    config.recompile_policy_file_if_stale(home_dir, project_dir)
+    _refresh(home_dir, project_dir)
     compiled = Path(paths.policy_file(home_dir, project_dir))
     first = compiled.stat().st_ino
 
-    config.recompile_policy_file_if_stale(home_dir, project_dir)
+    _refresh(home_dir, project_dir)
     assert compiled.stat().st_ino == first
 
     for path, text in (
@@ -410,7 +416,7 @@ def test_a_refresh_compiles_only_after_a_change(
     ):
         before = compiled.read_bytes()
         _write(path, text)
-        config.recompile_policy_file_if_stale(home_dir, project_dir)
+        _refresh(home_dir, project_dir)
         assert compiled.read_bytes() != before
 
     monkeypatch.delenv("BRIMLINE_GUARD_PRESET")
@@ -421,7 +427,7 @@ def test_a_refresh_compiles_only_after_a_change(
     assert loaded.client["autocompact_window"] == 3
 
     Path(paths.user_config(home_dir)).unlink()
-    config.recompile_policy_file_if_stale(home_dir, project_dir)
+    _refresh(home_dir, project_dir)
     assert policy.load(home_dir, project_dir).values["context_window"] is None
 
 
@@ -433,7 +439,7 @@ def test_a_refresh_compiles_after_an_upgrade(home_dir: str, project_dir: str) ->
     compiled.write_text(older.replace("[30,15,7,3]", "[50,40,30,20]"))
 
     assert policy.load(home_dir, project_dir).values["guard.tiers"] == [50, 40, 30, 20]
-    config.recompile_policy_file_if_stale(home_dir, project_dir)
+    _refresh(home_dir, project_dir)
 
     assert policy.load(home_dir, project_dir).values["guard.tiers"] == [30, 15, 7, 3]
 

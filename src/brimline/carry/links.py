@@ -1,23 +1,22 @@
-"""Which session goes on from which: after `/clear`, after a fork, and in the same project later."""
+"""Which session goes on from which: after `/clear`, after a fork, and in the same project later.
+
+Every session's start asks here, and mostly there is nothing: records are loaded where one is.
+"""
 
 from __future__ import annotations
 
 import os
 import time
-from functools import partial
-from typing import TYPE_CHECKING, Any
 
-from brimline import programs
-from brimline.carry import fold, ledger, notes
-from brimline.carry.commands import FAILED
 from brimline.errors import do_all
 from brimline.fast import clock, io, json, paths
 from brimline.foreign import flatten
-from brimline.state import forgotten
-from brimline.transcript import find
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TypeGuard
+    from typing import Any, TypeGuard
+
+    from brimline.carry import ledger
 
 
 FORMAT = 1
@@ -80,6 +79,8 @@ def note_or_drop_unfinished_session(
 
 def _is_done(record: ledger.Ledger, project_dir: str) -> bool:
     """Tell whether work came to its end: all tasks are done, or all that was changed is in git."""
+    from brimline import programs
+
     if record.tasks:
         return not record.open_task_count()
     known = programs.branch_commit_and_changed_files(project_dir) if record.commits else {}
@@ -99,8 +100,12 @@ def link_and_describe_cleared_session(
     home_dir: str, session_id: str, previous: str | None
 ) -> tuple[str, ...]:
     """Return what is told after `/clear`: the old session's record is linked, and named."""
-    old = ledger.load(home_dir, previous) if previous and previous != session_id else None
-    if old is None or not (old.messages or old.notes):
+    if previous is None or previous == session_id:
+        return ()
+    from brimline.carry import ledger
+
+    old = ledger.load(home_dir, previous)
+    if not (old.messages or old.notes):
         return ()
     record = ledger.load(home_dir, session_id)
     record.previous = previous
@@ -131,6 +136,9 @@ def merge_origin_into_fork(home_dir: str, record: ledger.Ledger, transcript: str
     """
     if not transcript or record.adopted or not (record.compactions or record.forked_from):
         return False
+    from brimline.carry import fold, ledger, notes
+    from brimline.transcript import find
+
     beside = f"{os.path.dirname(transcript)}/{record.forked_from}.jsonl"
     path = beside if record.forked_from else find.transcript_it_went_on_from(transcript)
     record.adopted = "-"
@@ -147,6 +155,8 @@ def remove_links_to_session(home_dir: str, session_id: str) -> None:
     Raises:
         StateError: one cannot be read or removed; the others are.
     """
+    from functools import partial
+
     parents = [f"{paths.carry_dir(home_dir)}/{folder}" for folder in (CLIENTS, PROJECTS)]
     links = [f"{parent}/{name}" for parent in parents for name in io.list_names(parent)]
     do_all(partial(_remove_link_to_session, link, session_id) for link in links)
@@ -169,6 +179,8 @@ def delete_old_session_folders(home_dir: str, session_id: str, age_s: float, unt
     Raises:
         OSError: something of it cannot be deleted.
     """
+    from brimline.state import forgotten
+
     parent = paths.carry_dir(home_dir)
     oldest = clock.now_s() - age_s
     for name in io.list_names(parent):
@@ -184,6 +196,8 @@ def delete_old_session_folders(home_dir: str, session_id: str, age_s: float, unt
 
 
 def _last_message_and_counts(record: ledger.Ledger) -> dict[str, Any]:
+    from brimline.carry.commands import FAILED
+
     last = record.messages[-1]["text"] if record.messages else ""
     return {
         "session": record.session,
@@ -220,7 +234,10 @@ def _is_pid(pid: str | None) -> TypeGuard[str]:
 
 
 def _is_recent_file(path: str) -> bool:
-    return clock.now_s() - find.modified_at(path) < _OLDEST_CLIENT_S
+    try:
+        return clock.now_s() - os.stat(path).st_mtime < _OLDEST_CLIENT_S
+    except OSError:
+        return False
 
 
 def _unfinished_session_file(home_dir: str, project_dir: str) -> str:

@@ -105,9 +105,12 @@ class Turn:
 
     def refresh_settings(self) -> None:
         """Compile the settings again where one of their sources has changed."""
-        from brimline.settings import config
+        from brimline.settings import stamps
 
-        config.recompile_policy_file_if_stale(self.home, self.project)
+        if stamps.is_policy_file_stale(self.home, self.project):
+            from brimline.settings import config
+
+            config.compile_policy(self.home, self.project)
 
 
 def ask_rooms(turn: Turn, left_out: str = "") -> Decision | None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from brimline import __version__, models
 from brimline.errors import ConfigError, reason
 from brimline.fast import io, json, paths, policy
-from brimline.settings import clientsettings, plugins, presets
+from brimline.settings import clientsettings, plugins, presets, stamps
 from brimline.settings.catalogue import BY_KEY, SETTINGS, Setting
 from brimline.settings.values import check_and_complete_model, coerce, default_values
 
@@ -191,7 +191,7 @@ def _replace_file(path: str, data: bytes, *, project: bool) -> None:
 
 def compile_policy(home_dir: str, project_dir: str) -> None:
     """Write the flat file that hooks read. The environment is not in it: hooks have their own."""
-    sources = _stamps_of_all_sources(home_dir, project_dir)
+    sources = stamps.stamps_of_all_sources(home_dir, project_dir)
     config = load(home_dir, project_dir, environment=False)
     document = {
         "v": policy.FORMAT,
@@ -206,13 +206,6 @@ def compile_policy(home_dir: str, project_dir: str) -> None:
         "sources": sources,
     }
     io.replace_file(paths.policy_file(home_dir, project_dir), json.dumps(document).encode("utf-8"))
-
-
-def recompile_policy_file_if_stale(home_dir: str, project_dir: str) -> None:
-    """Compile again where a source file, or brimline itself, changed since the last time."""
-    stored = policy.load_compiled(home_dir, project_dir)
-    if stored is None or stored.sources != _stamps_of_all_sources(home_dir, project_dir):
-        compile_policy(home_dir, project_dir)
 
 
 def _merge_file(config: Config, path: str, source: str, *, project: bool) -> None:
@@ -330,19 +323,3 @@ def _read_text_or_empty(path: str) -> str:
     if len(data) > _MOST_BYTES:
         raise OSError(f"it is larger than {_MOST_BYTES >> 10} KB")
     return data.decode("utf-8")
-
-
-def _stamps_of_all_sources(home_dir: str, project_dir: str) -> list[list[Any]]:
-    """Return what a policy is made from; another version has other settings and other defaults."""
-    client_files = clientsettings.path_by_scope(project_dir).values()
-    ours = (paths.user_config(home_dir), paths.project_config(project_dir))
-    files = [*ours, presets.FILE, models.FILE, paths.learned_file(home_dir), *client_files]
-    return [["brimline", __version__, None], *[_path_mtime_size(path) for path in files]]
-
-
-def _path_mtime_size(path: str) -> list[Any]:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return [path, None, None]
-    return [path, found.st_mtime_ns, found.st_size]
