@@ -1,4 +1,4 @@
-"""The names of an output: which are taken, which of them are shown, and which lines alarm."""
+"""The names of an output: which are taken, and which of them are shown."""
 
 from __future__ import annotations
 
@@ -66,29 +66,3 @@ def test_of_a_huge_text_as_many_names_are_looked_at_as_could_ever_be_shown() -> 
 def test_a_line_is_shown_as_the_terminal_left_it(line: str, shown: str) -> None:
     """A progress bar as it stood at the end, without colours."""
     assert names.line_without_escapes(line) == shown
-
-
-@pytest.mark.parametrize(
-    ("line", "weight"),
-    [
-        ("FAILED tests/test_x.py", 3),
-        ("3 tests passed", 3),
-        ("ok 12", 3),
-        ("an Error came", 2),
-        ("Deprecation", 1),
-        ("WARNING: old", 1),
-        ("all is well", 0),
-    ],
-)
-def test_a_failure_or_a_total_alarms_more_than_an_error_and_an_error_than_a_warning(
-    line: str, weight: int
-) -> None:
-    """Whatever the case of the letters."""
-    assert names.alarm_level_of_line(line) == weight
-
-
-def test_a_word_that_alarms_on_every_line_is_looked_for_sixty_times() -> None:
-    """More would not be shown."""
-    text = "error\n" * 100
-
-    assert list(names.alarming_lines_by_number(text, 0, len(text), 0)) == list(range(60))

@@ -17,7 +17,7 @@ from collections import deque
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from brimline.bulk import kinds, names, stub
+from brimline.bulk import alarms, kinds, names, stub
 from brimline.foreign import quote, without_invisible
 from brimline.transcript import clienttools
 
@@ -160,7 +160,7 @@ def _pick_alarms_into_excerpt(source: Excerpt, limit: int) -> None:
         text = names.line_without_escapes(
             names.line_after_last_redraw(line)[:_ALARM_WITHIN_CHARACTERS]
         )
-        weight = names.alarm_level_of_line(text)
+        weight = alarms.alarm_level_of_line(text)
         if weight:
             form = kinds.with_numbers_zeroed(text[: 4 * _WIDTH])
             messages.setdefault(form, (-weight, []))[1].append(position)
@@ -257,6 +257,6 @@ def _sample_lines_of_huge_text(text: str, total: int) -> tuple[list[str], list[i
     # A last line that is longer than all that is looked at is looked at from its beginning.
     tail_start = tail_start or max(head_end, text.rfind("\n", 0, end) + 1)
     tail = text[tail_start:end].split("\n") if tail_start < end else []
-    between = names.alarming_lines_by_number(text, head_end, tail_start, len(head))
+    between = alarms.alarming_lines_by_number(text, head_end, tail_start, len(head))
     numbers = [*range(len(head)), *between, *range(total - len(tail), total)]
     return [*head, *between.values(), *tail], numbers

@@ -11,11 +11,10 @@ from __future__ import annotations
 import binascii
 import contextlib
 import functools
-import hashlib  # noqa: F401 - the store hashes by it where it is loaded; there is much to hash
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import models
-from brimline.bulk import cold, judge, layout, put, said, stub
+from brimline.bulk import cold, layout, put, said, stub
 from brimline.bulk.previews import Previews
 from brimline.errors import StoreError
 from brimline.transcript import clearings, clienttools, find
@@ -144,7 +143,11 @@ def _calls_to_move(
     calls, inputs = list(conversation.calls.values()), conversation.inputs
 
     def can_move(call: Call) -> bool:
-        return call.has_image or not judge.does_call_match_any(never, call.tool, inputs[call.id])
+        if call.has_image or not never:
+            return True
+        from brimline.bulk import judge
+
+        return not judge.does_call_match_any(never, call.tool, inputs[call.id])
 
     aged = zip(range(len(calls), 0, -1), calls, strict=True)
     long = [call for age, call in aged if cold.has_cold_input(inputs[call.id], age, rule)]

@@ -28,7 +28,6 @@ here, the answer is to pass, with exit code 0, and the failure becomes one line 
 
 from __future__ import annotations
 
-import importlib
 import time
 from typing import Any
 
@@ -94,7 +93,7 @@ def respond(
     if name == "failed":
         raise ModError(request["message"])
     if name in ANSWERED_BY:
-        module = importlib.import_module(f"brimline.mod.{ANSWERED_BY[name]}")
+        module = __import__(f"brimline.mod.{ANSWERED_BY[name]}", None, None, ("respond",))
         answer: dict[str, Any] = module.respond(request, home_dir)
         return answer
     return _answer_compaction(request, home_dir, policy.load(home_dir, request["cwd"]), begun)

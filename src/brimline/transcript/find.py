@@ -6,7 +6,6 @@ import contextlib
 import glob
 import mmap
 import os
-import unicodedata
 from typing import TYPE_CHECKING
 
 from brimline.errors import SessionError
@@ -243,6 +242,8 @@ def does_schedule_send(path: str, prompt: str) -> bool:
 
 
 def _plain_letters(text: str) -> str:
+    import unicodedata
+
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
     return "".join(filter(str.isalnum, plain))
 
