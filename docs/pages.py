@@ -1,10 +1,11 @@
 """Draw the pages of the dashboard over made-up sessions: `python docs/pages.py`, with Chromium.
 
-Writes `images/sessions.png`, `overall.png` and `session.png`.
+Writes `images/sessions.png`, `day.png`, `overall.png` and `session.png`.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import shutil
@@ -24,9 +25,9 @@ from brimline.testing import SessionBuilder
 IMAGES = Path(__file__).parent / "images"
 OPTIONS = "--headless --no-sandbox --disable-gpu --no-first-run --hide-scrollbars"
 WIDTH = 1_280
-HEIGHTS = {"sessions": 760, "overall": 1_180, "session": 1_180}
+HEIGHTS = {"sessions": 760, "day": 620, "overall": 1_180, "session": 1_180}
 SESSIONS, DAYS, BRIM = 42, 28, 165_000
-TOOLS = (("Read", "file_path"), ("Bash", "command"), ("Grep", "pattern"))
+TOOLS = (("Read", "file_path"), ("Bash", "command"), ("Grep", "pattern"), ("Edit", "file_path"))
 MODELS = ("claude-opus-4-5", "claude-sonnet-4-5", "claude-haiku-4-5")
 PROJECTS = ("importer", "website", "billing", "infra")
 TASKS = (
@@ -50,11 +51,14 @@ def main() -> None:
         own |= {"BRIMLINE_HOME": f"{home}/brimline"}
         environment = own | {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
         command = [sys.executable, "-m", "brimline", "dashboard", "--no-open", "--json"]
-        with subprocess.Popen(command, env=environment, cwd=home, stdout=subprocess.PIPE) as server:
+        place = Path(home) / "work"  # no project is where the data lies
+        place.mkdir()
+        with subprocess.Popen(
+            command, env=environment, cwd=place, stdout=subprocess.PIPE
+        ) as server:
             try:
-                answer = b""
-                while server.stdout and not answer.endswith(b"}\n"):
-                    answer += server.stdout.readline()
+                lines = iter(server.stdout.readline, b"}\n") if server.stdout else ()
+                answer = b"".join(itertools.takewhile(bool, lines)) + b"}"
                 take_pictures(json.loads(answer)["url"], names[0])
             finally:
                 server.terminate()
@@ -68,20 +72,24 @@ def write_session(home: Path, number: int) -> str:
     folder.mkdir(parents=True, exist_ok=True)
     session = SessionBuilder(str(folder / f"{name}.jsonl"), name, f"/home/dev/{project}")
     session.model = MODELS[0] if not number else chance.choice(MODELS)
+    session.version = "2.1.42"  # it compacts by itself
     session.counter = number * 10_000  # no two have replies of the same name
     session.now = time.time() - 3_600 - number * DAYS * 86_400 / SESSIONS
     session.prompt(TASKS[number % len(TASKS)])
     tokens = 22_000
     for step in range(95 if not number else chance.randint(8, 40)):
         tool, about = chance.choice(TOOLS)
-        subject = f"/home/dev/{project}/src/part_{step}.py" if tool == "Read" else f"check {step}"
+        is_file = about == "file_path"
+        subject = f"/home/dev/{project}/src/part_{step % 9}.py" if is_file else f"check {step}"
         size = chance.randint(400, 14_000)
         session.tool_result(session.tool_call(tokens, tool, **{about: subject}), "line\n" * size)
         tokens += size // 4 + 400
         if tokens > BRIM:
             session.compact(tokens, summary="What was done and what is left. " * 200)
             tokens = 41_000
-    session.reply(tokens)
+    call = session.tool_call(tokens, command="git commit -am done")
+    session.tool_result(call, f"[main {name[:7]}] {TASKS[number % len(TASKS)]}")
+    session.reply(tokens + 200)
     return name
 
 
@@ -98,6 +106,7 @@ def take_pictures(url: str, name: str) -> None:
         driver.get(url)
         WebDriverWait(driver, _WAIT_S).until(lambda _: is_read(driver, base))
         places = {"sessions": "/", "overall": "/overall", "session": f"/session/{name}"}
+        places["day"] = "/day"
         for page, path in places.items():
             size = {"width": WIDTH, "height": HEIGHTS[page]}
             whole = size | {"deviceScaleFactor": 1, "mobile": False}
