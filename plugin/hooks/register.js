@@ -36,9 +36,10 @@ async function setup($) {
   if (installed) return installed
   const found = JSON.parse(await $.fs.read(`${$.plugin.root}/brimline.json`))
   if (found.is_plugin) {
-    found.hook = [`${$.plugin.root}/hooks/start`, await dataFolder($)]
+    const data = await dataFolder($)
+    found.hook = [`${$.plugin.root}/hooks/run`, data]
     found.command = [...found.hook, "mod"]
-    found.settings = [...found.hook, "settings"] // by which alone the plugin writes into them
+    found.settings = [`${$.plugin.root}/hooks/start`, data, "settings"] // by which alone the plugin writes into them
   }
   return installed = found
 }

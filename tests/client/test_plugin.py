@@ -47,6 +47,8 @@ def test_two_lines_bring_hooks_mod_and_recall(plugin: Plugin, stub: StubApi) -> 
     here = check_compaction_and_recall(plugin, stub)
     bundles = client.config.glob("plugins/cache/*/*/*/brimline/__pycache__/fastpath.*.bin")
     assert list(bundles)
+    (runner,) = client.config.glob("plugins/cache/*/*/*/hooks/run")
+    assert not runner.read_text(encoding="utf-8").startswith("#!/bin/sh")
     client.write_settings({"autoCompactWindow": 200_000})
     stub.script(bash("seq 1 30000", filled(30_000)), text("END"))
     run = client.run_print("go")

@@ -36,14 +36,17 @@ class Plugin:
         assert 'eval "home=~$name"' in text
         text = text.replace('eval "home=~$name"', f"home={self.machine}/home")
         self.start = place(root / "hooks" / "start", text)
+        self.runner = root / "hooks" / "run"
+        self.runner.symlink_to("start")
         self.noted = root / ".python"
         for name, program in programs.items():
             place(self.machine / name, program)
 
     def run(self, session: SessionBuilder, name: str = "SessionStart", **env: str) -> str:
         """What it answers to an event."""
+        program = self.start if name == "SessionStart" else self.runner
         done = subprocess.run(
-            [str(self.start), f"{self.config}/plugins/data/brimline-market", name],
+            [str(program), f"{self.config}/plugins/data/brimline-market", name],
             input=json.dumps(event(name, session, source="startup")).encode(),
             capture_output=True,
             check=True,
@@ -129,6 +132,20 @@ def test_without_a_python_it_says_so_once_and_is_silent(
     assert not (plugin.config / "brimline").exists()
     plugin.run(session)
     assert (plugin.config / "brimline").exists()
+
+
+def test_where_its_python_has_gone_it_starts_as_before(
+    world: Path, session: SessionBuilder
+) -> None:
+    """From the next session's start on; until then what named it cannot be started."""
+    plugin = Plugin(world, {})
+    plugin.runner.unlink()
+    place(plugin.runner, "#!/gone/python3 -IS\n")
+    plugin.noted.write_text("/gone/python3\n/home\n")
+
+    assert "no Python 3.11 or newer" in plugin.run(session)
+
+    assert plugin.run(session, "Stop") == ""
 
 
 def test_there_is_one_version_and_no_copy_of_the_code() -> None:

@@ -66,12 +66,17 @@ class Installed(NamedTuple):
 
 def launcher_path_if_usable(interpreter: str, home_dir: str) -> str | None:
     """The launcher's path; None where a script cannot start this interpreter, or not from there."""
-    first_line = os.fsencode(f"#!{interpreter} {_OPTIONS}")
-    if len(first_line.split()) > 2 or len(first_line) > _FIRST_LINE_BYTES:  # noqa: PLR2004 - path and options
+    if not can_start_scripts(interpreter):
         return None
     path = home_dir + paths.LAUNCHER
     is_anothers = os.path.lexists(path) and not is_launcher(path)
     return None if is_anothers or _is_on_noexec_disk(home_dir) else path
+
+
+def can_start_scripts(interpreter: str) -> bool:
+    """Tell whether the first line of a script can name it."""
+    first_line = os.fsencode(f"#!{interpreter} {_OPTIONS}")
+    return len(first_line.split()) == 2 and len(first_line) <= _FIRST_LINE_BYTES  # noqa: PLR2004 - path and options
 
 
 def _is_on_noexec_disk(folder: str) -> bool:

@@ -100,11 +100,13 @@ def plugin_files() -> dict[str, bytes]:
     """
     from brimline.mod import modsource
 
-    start = "${CLAUDE_PLUGIN_ROOT}/hooks/start"
-    groups = entries.hook_group_by_event(entries.Wiring("", "", "", launcher=start))
+    program = "${CLAUDE_PLUGIN_ROOT}/hooks/run"
+    groups = entries.hook_group_by_event(entries.Wiring("", "", "", launcher=program))
     hooks = {event: [group] for event, group in groups.items() if event not in _LEFT_TO_MOD}
     for group in groups.values():
         group["hooks"][0]["args"].insert(0, "${CLAUDE_PLUGIN_DATA}")
+    # This one looks whether the program still starts.
+    hooks["SessionStart"][0]["hooks"][0]["command"] = "${CLAUDE_PLUGIN_ROOT}/hooks/start"
     commands = _commands_for_client(slashcommands.IN_PLUGIN)
     return {
         "hooks/hooks.json": _json_bytes({"modules": ["./register.js"], "hooks": hooks}),

@@ -11,7 +11,7 @@ import os
 import sys
 
 from brimline.errors import InstallError
-from brimline.fast import paths
+from brimline.fast import io, paths
 from brimline.install import entries, pythons, settingsfile, wiring
 from brimline.install.records import Change
 from brimline.launch import is_launcher
@@ -72,22 +72,31 @@ def _text_with_line(text: str, home_dir: str) -> str:
 
 
 def renew(*folders: str) -> None:
-    """After an update of the plugin, have the line start this version.
+    """At the first start of a version, have hooks start it without a shell, and the line start it.
 
     Args:
         folders: those to go by (`paths.pin`).
     """
     paths.pin(*folders)
-    home_dir = paths.data_dir()
+    home_dir, root = paths.data_dir(), pythons.package_root()
+    if root.startswith(_kept_in()) and entries.can_start_scripts(sys.executable):
+        # The client says first where the plugin keeps its data, which the program knows.
+        program = (
+            _wiring(home_dir).launcher_bytes().replace(b"\n", b"\nimport sys;del sys.argv[1]\n", 1)
+        )
+        io.replace_file(f"{root}/hooks/run", program, 0o700)
     found = entries.parse_our_command(home_dir + paths.LAUNCHER, ["Stop"])
-    if found and found.root and _are_versions_of_one_plugin(found.root, pythons.package_root()):
+    if found and found.root and _are_versions_of_one_plugin(found.root, root):
         _write_launcher(home_dir)
 
 
 def _are_versions_of_one_plugin(root: str, other: str) -> bool:
     """Tell whether both are folders that the client keeps side by side."""
-    kept_in = f"{paths.client_config_dir()}/plugins/"
-    return root.startswith(kept_in) and os.path.dirname(root) == os.path.dirname(other)
+    return root.startswith(_kept_in()) and os.path.dirname(root) == os.path.dirname(other)
+
+
+def _kept_in() -> str:
+    return f"{paths.client_config_dir()}/plugins/"
 
 
 def _write_launcher(home_dir: str) -> None:
