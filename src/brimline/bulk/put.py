@@ -17,7 +17,10 @@ from brimline.fast import io, json, paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, TypeAlias
+
+    # Folder, digest, content, what is known about it, whether it was there, whether it is the last.
+    Record: TypeAlias = tuple[str, str, bytes, dict[str, Any], bool, bool]
 
 FORMAT = 1
 MAGIC = b"BRB1"
@@ -43,6 +46,7 @@ def put(
     is_last: bool = True,
     is_synced: bool = True,
     is_next: bool = False,
+    later: list[Record] | None = None,
 ) -> str:
     """Keep content; when this returns, the content is on the disk and can be had by the key.
 
@@ -56,6 +60,7 @@ def put(
         is_last: whether people mean this content when they ask for the last one.
         is_synced: whether it has to survive a power cut too.
         is_next: whether this process has just put something else, so that the store is known.
+        later: gets what is known about it, for `write_record`, where that is not to be written now.
 
     Raises:
         StoreError: a newer brimline wrote the store, so what goes in could not be had back.
@@ -77,13 +82,16 @@ def put(
     if not known:
         now_ns = layout.store_now_ns(home_dir)
         layout.write_atomically(home_dir, blob, pack_blob(data), stamp_ns=now_ns, sync=is_synced)
-    try:
-        _write_sidecar_event_last_key(home_dir, digest, data, meta, again=known, is_last=is_last)
-        if not is_next:
+    if not is_next:
+        try:
             client_folders_using_store(home_dir, noting=True)
-    except OSError:
-        # The content is safe, and its file says all that is needed to read it.
-        pass
+        except OSError:
+            pass  # as in `write_record`
+    record = home_dir, digest, data, meta, known, is_last
+    if later is None:
+        write_record(record)
+    else:
+        later.append(record)
     return layout.PREFIX + digest
 
 
@@ -118,8 +126,22 @@ def pack_blob(data: bytes) -> bytes:
     return MAGIC + NONE + size + data
 
 
+def write_record(record: Record) -> None:
+    """Say what is known of content that was put."""
+    try:
+        _write_sidecar_event_last_key(*record)
+    except OSError:
+        # The content is safe, and its file says all that is needed to read it.
+        pass
+
+
 def _write_sidecar_event_last_key(
-    home_dir: str, digest: str, data: bytes, meta: dict[str, Any], *, again: bool, is_last: bool
+    home_dir: str,
+    digest: str,
+    data: bytes,
+    meta: dict[str, Any],
+    again: bool,
+    is_last: bool,
 ) -> None:
     """The sidecar of new content, a line in the trail, the last key."""
     key, size = layout.PREFIX + digest, len(data)

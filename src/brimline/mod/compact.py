@@ -73,6 +73,7 @@ def store_cold_and_answer(
     home_dir: str,
     values: dict[str, Any],
     is_late: Callable[[], bool] = lambda: False,
+    later: list[put.Record] | None = None,
 ) -> tuple[dict[str, Any], float]:
     """What is to be replaced in a conversation, or why nothing is; and the tokens that it frees.
 
@@ -81,6 +82,7 @@ def store_cold_and_answer(
         home_dir: the data folder.
         values: settings by name.
         is_late: whether there is no time left for what lines say.
+        later: gets what the store is yet to be told of the originals, unless it is told at once.
 
     Raises:
         ValueError, KeyError, TypeError, AttributeError: the request has another shape.
@@ -102,7 +104,7 @@ def store_cold_and_answer(
         return {"pass": too_little}, 0
     if request["trigger"] == _AHEAD:
         return {"is_enough": True}, 0
-    mover = _Mover(home_dir, request, shown)
+    mover = _Mover(home_dir, request, shown, later)
     for each in [*results, *(cold.Gone(call, False) for call in conversation.cut_calls)]:
         mover.move_result(each, conversation)
     for call in inputs:
@@ -218,8 +220,14 @@ def _add_result(found: Conversation, result: dict[str, Any], shown: Previews | N
 class _Mover:
     """Takes originals into the store and says what stands in for them."""
 
-    def __init__(self, home_dir: str, request: dict[str, Any], shown: Previews) -> None:
-        self.home_dir, self.shown = home_dir, shown
+    def __init__(
+        self,
+        home_dir: str,
+        request: dict[str, Any],
+        shown: Previews,
+        later: list[put.Record] | None,
+    ) -> None:
+        self.home_dir, self.shown, self.later = home_dir, shown, later
         self.about = {"session": request["session"], "cwd": request["cwd"], "moved_out": True}
         self.lines: dict[str, Line] = {}
         self.keys: dict[str, str] = {}
@@ -308,8 +316,8 @@ class _Mover:
         meta = {"tool": call.tool, "source": call.subject or None}
         try:
             # The session's file holds it too, so it need not be forced onto the disk.
-            how = {"is_last": False, "is_synced": False, "is_next": self.has_stored}
-            key = put.put(self.home_dir, data, self.about | meta, **how)
+            how: dict[str, Any] = {"is_last": False, "is_synced": False, "is_next": self.has_stored}
+            key = put.put(self.home_dir, data, self.about | meta, **how, later=self.later)
             self.has_stored = True
             return key
         except (OSError, StoreError) as error:

@@ -29,11 +29,14 @@ here, the answer is to pass, with exit code 0, and the failure becomes one line 
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from brimline import models
 from brimline.fast import io, json, paths, policy
 from brimline.state.session import MOVED_OUT, SessionState
+
+if TYPE_CHECKING:
+    from brimline.bulk import put
 
 # The mod waits for eight seconds; of an answer that it no longer hears nobody may be told.
 _LONGEST_S = 7.0
@@ -57,24 +60,29 @@ ANSWERED_BY = {
 def main(name: str) -> None:
     """Answer what the mod asks by one of the names above, and end the process."""
     begun, home_dir, request, answer = time.monotonic(), None, {}, {}
+    later: list[put.Record] = []
     try:
         home_dir = paths.data_dir()
         request = json.parse_object(io.read_descriptor(0, _STDIN_LIMIT_BYTES))
-        answer = respond(name, request, home_dir, begun)
+        answer = respond(name, request, home_dir, begun, later)
     except BaseException as error:  # noqa: BLE001 - the client makes its own summary then
         answer = {"pass": f"{type(error).__name__}: {error}"[:300]}
         _log_failure(home_dir, error)
     io.write_to_stdout(json.dumps(answer).encode())
-    if name == "compact" and home_dir and "results" in answer:
+    if home_dir and ("results" in answer or later):
         try:
-            _save_checkpoint_behind_answer(home_dir, request)
+            _finish_behind_answer(home_dir, request, later, is_compacted="results" in answer)
         except BaseException as error:  # noqa: BLE001 - the answer is given
             _log_failure(home_dir, error)
     io.system._exit(0)  # noqa: SLF001 - its public name
 
 
 def respond(
-    name: str, request: dict[str, Any], home_dir: str, begun: float | None = None
+    name: str,
+    request: dict[str, Any],
+    home_dir: str,
+    begun: float | None = None,
+    later: list[put.Record] | None = None,
 ) -> dict[str, Any]:
     """The answer to one request.
 
@@ -83,6 +91,7 @@ def respond(
         request: what the mod sends.
         home_dir: the data folder.
         begun: since when the mod has been waiting, by the monotonic clock; now, unless given.
+        later: gets what the store is to be told behind the answer; without it that is done at once.
 
     Raises:
         ValueError, KeyError, TypeError, AttributeError: it is not a request of the mod's.
@@ -96,20 +105,22 @@ def respond(
         module = __import__(f"brimline.mod.{ANSWERED_BY[name]}", None, None, ("respond",))
         answer: dict[str, Any] = module.respond(request, home_dir)
         return answer
-    return _answer_compaction(request, home_dir, policy.load(home_dir, request["cwd"]), begun)
+    return _answer_compaction(request, home_dir, begun, later)
 
 
 def _answer_compaction(
-    request: dict[str, Any], home_dir: str, settings: policy.Policy, begun: float
+    request: dict[str, Any], home_dir: str, begun: float, later: list[put.Record] | None
 ) -> dict[str, Any]:
     """Move out what can go; pass where the mod may have given up by then."""
     from brimline.mod import compact
+
+    settings = policy.load(home_dir, request["cwd"])
 
     def is_late() -> bool:
         return time.monotonic() - begun > _LONGEST_BEFORE_LINES_ARE_BARE_S
 
     answer, freed_tokens = compact.store_cold_and_answer(
-        request, home_dir, settings.values, is_late
+        request, home_dir, settings.values, is_late, later
     )
     if "results" not in answer:
         return answer
@@ -147,10 +158,11 @@ class ModError(Exception):
     """What went wrong inside the client, for the error log."""
 
 
-def _save_checkpoint_behind_answer(home_dir: str, request: dict[str, Any]) -> None:
-    """Leave it to a process of its own: the client waits for the end of this one."""
-    values = policy.load(home_dir, request["cwd"]).values
-    if not values["carry.enabled"] or io.system.fork():
+def _finish_behind_answer(
+    home_dir: str, request: dict[str, Any], later: list[put.Record], *, is_compacted: bool
+) -> None:
+    """Leave the rest to a process of its own: the client waits for the end of this one."""
+    if io.system.fork():
         return
     import signal
 
@@ -159,7 +171,13 @@ def _save_checkpoint_behind_answer(home_dir: str, request: dict[str, Any]) -> No
     nowhere = io.system.open(b"/dev/null", io.system.O_RDWR)
     for descriptor in range(3):
         io.system.dup2(nowhere, descriptor)
-    save_checkpoint(home_dir, request, values)
+    from brimline.bulk import put
+
+    for record in later:
+        put.write_record(record)
+    values = policy.load(home_dir, request["cwd"]).values
+    if is_compacted and values["carry.enabled"]:
+        save_checkpoint(home_dir, request, values)
 
 
 def save_checkpoint(home_dir: str, request: dict[str, Any], values: dict[str, Any]) -> None:

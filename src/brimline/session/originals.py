@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.bulk import cold, contents, layout, put, stub
 from brimline.bulk.previews import Previews
@@ -174,7 +174,7 @@ class _Keeper:
         meta = {"tool": one.tool, "source": one.subject, "session": self._session, "cwd": one.cwd}
         known = {name: value for name, value in meta.items() if value}
         # The session's file holds it too, so it need not be forced onto the disk.
-        how = {"is_last": False, "is_synced": False, "is_next": self._is_next}
+        how: dict[str, Any] = {"is_last": False, "is_synced": False, "is_next": self._is_next}
         key = put.put(self._home_dir, data, known, **how)
         self._is_next = True
         return key
