@@ -88,6 +88,7 @@ def test_options_that_pages_name_exist() -> None:
         "--resume",
         "--autocompact",
         "--bare",
+        "--marketplace",
         "--safe-mode",
         "--settings",
         "--check",
