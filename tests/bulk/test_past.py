@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline.bulk import hook, looks, marks, put, tool_results
+from brimline.bulk import hook, marks
 
 from .conftest import LOG, SOURCE, Player, numbered
 
@@ -86,24 +86,6 @@ def test_a_fork_knows_previews_however_long_ago(
     assert fork.write("/p/a.py") is None
 
 
-@pytest.mark.parametrize("is_whole", [True, False])
-def test_a_fork_counts_the_lines_of_the_file_and_not_of_what_is_stored(
-    player: Player, session: SessionBuilder, *, is_whole: bool
-) -> None:
-    """The client had read a part of it, which the reference says."""
-    total = len(LINES) if is_whole else len(LINES) + 900
-    shown = player.read("/p/a.py", TEXT, total=total) or ""
-    note = f"The client had read lines 1-{len(LINES)} of {total}."
-    assert (note in shown) is not is_whole
-    record(session, "Read", {"file_path": "/p/a.py"}, shown)
-    fork = forked(player, session)
-    for first, last in ((1, 900), (901, len(LINES))):
-        command = f"brimline store get {put.sha256(TEXT.encode())} --lines {first}:{last}"
-        fork.bash(command, "\n".join(LINES[first - 1 : last]))
-
-    assert (fork.write("/p/a.py") is None) is is_whole
-
-
 def test_before_an_overwrite_the_past_is_waited_for_and_then_taken_as_it_is(
     player: Player, session: SessionBuilder
 ) -> None:
@@ -116,22 +98,3 @@ def test_before_an_overwrite_the_past_is_waited_for_and_then_taken_as_it_is(
     fork.write("/p/b.py")
 
     assert marks.PAST in fork.turn("Stop").state.names
-
-
-def recalled(home_dir: str, shown: str, *names_of_keys: str, **response: Any) -> list[Any]:
-    """What a command that asks for these keys is seen to have brought back."""
-    command = "; ".join(f"brimline store get {name}" for name in names_of_keys)
-    call = {"command": command}
-    result = tool_results.parse_answer("Bash", call, {"stdout": shown, "stderr": "", **response})
-    assert result is not None
-    found = looks.recalls_shown_by_call(home_dir, "Bash", call, result)
-    return [(key, size, lines) for key, _, size, lines in found]
-
-
-@pytest.mark.parametrize(("size", "is_compared"), [(4 << 20, True), ((4 << 20) + 1, False)])
-def test_huge_content_is_not_compared(home_dir: str, size: int, *, is_compared: bool) -> None:
-    """Reading it would hold the session up."""
-    content = "one\ntwo\n" + "x" * (size - 8)
-    key = put.put(home_dir, content.encode(), {})
-
-    assert recalled(home_dir, "one\ntwo", key) == [(key, 7, (1, 2) if is_compared else None)]

@@ -158,8 +158,7 @@ class _Arrival:
         if tool == "Read":
             from brimline.bulk import looks
 
-            total = self.result.lines[2] if self.result.lines else case.source.total
-            looks.note_preview_of_file(turn, self.result.subject, key, total)
+            looks.note_preview_of_file(turn, self.result.subject)
         # A parallel twin that was first shows the preview, and this is its repetition.
         while not case.is_cut and not create_repeat_offer(turn, self.call):
             if self._claim_repeat_offer():
@@ -340,8 +339,7 @@ def _note_recall(turn: Turn, result: ToolResult) -> None:
 
     event = turn.event
     recalled = looks.recalls_shown_by_call(turn.home, event.tool, event.tool_input, result)
-    for key, meta, size, lines in recalled:
-        looks.note_recalled_lines(turn, key, lines)
+    for key, meta, size in recalled:
         tool = str(meta.get("tool") or "")
         pattern = judge.pattern_for_learning(tool, meta.get("source"))
         call = _name_call(turn.project, tool, pattern)

@@ -188,38 +188,32 @@ def files_shown_by_call(tool: str, arguments: Mapping[str, Any]) -> list[str]:
     return [path] if path else []
 
 
-def recalls_asked_by_call(tool: str, arguments: Mapping[str, Any]) -> list[tuple[str, str]] | None:
-    """Return the stored content that a call asks for, by the name it uses, and its lines (`A:B`).
-
-    None where it does not ask us.
-    """
+def recalls_asked_by_call(tool: str, arguments: Mapping[str, Any]) -> list[str] | None:
+    """Return the stored content that a call asks for, by the name it uses; None if it asks none."""
     if tool == "Bash":
         text = str(arguments.get("command") or "")
         return _recalls_in_command(text) or None if "brimline" in text else None
     if not owntools.is_ours(tool):
         return None
-    key, lines = arguments.get("key"), arguments.get("lines")
-    return [(key, lines if isinstance(lines, str) else "")] if key and isinstance(key, str) else []
+    key = arguments.get("key")
+    return [key] if key and isinstance(key, str) else []
 
 
-def _recalls_in_command(text: str) -> list[tuple[str, str]]:
+def _recalls_in_command(text: str) -> list[str]:
     fetched = []
     for command in shell.split_commands(text):
         words = [word.rpartition("/")[2] for word in command.words]
         for at, word in enumerate(words[:-2]):
             if (word, *words[at + 1 : at + 3]) == ("brimline", "store", "get"):
-                fetched.append(_parse_key_and_lines(command.words[at + 3 :]))
+                fetched.append(_key_among_words(command.words[at + 3 :]))
     return fetched
 
 
-def _parse_key_and_lines(words: tuple[str, ...]) -> tuple[str, str]:
-    name = lines = ""
+def _key_among_words(words: tuple[str, ...]) -> str:
     rest = iter(words)
     for word in rest:
-        option, equals, value = word.partition("=")
-        if option in ("--lines", "--bytes", "--find"):
-            value = value if equals else next(rest, "")
-            lines = value if option == "--lines" else lines
-        elif not name and not word.startswith("-"):
-            name = word
-    return name, lines
+        if word in ("--lines", "--bytes"):
+            next(rest, "")
+        elif not word.startswith("-"):
+            return word
+    return ""

@@ -80,21 +80,16 @@ def _is_call_in_transcript(turn: Turn) -> bool:
 
 
 def _mark_previews_in_transcript(turn: Turn) -> None:
-    path, shown = turn.event.transcript, dict[str, tuple[stub.Stub, str]]()
+    path, shown = turn.event.transcript, set[str]()
     for fields in json.rows_backward(path, stub.BEGINNINGS[0].encode(), _MOST_BYTES):
         for result in row.main_thread_results(fields):
-            lines = result.text[:_HEAD_CHARACTERS].split("\n")
-            head = "\n".join([line.lstrip(tool_results.NUMBERING) for line in lines])
-            reference = head.startswith(stub.BEGINNINGS[0]) and stub.first_reference_in(head)
-            if reference:
-                shown[result.call_id] = reference, head
+            head = result.text[:_HEAD_CHARACTERS].lstrip(tool_results.NUMBERING)
+            if head.startswith(stub.BEGINNINGS[0]) and stub.first_reference_in(head):
+                shown.add(result.call_id)
     for fields in json.rows_backward(path, b'"Read"', _MOST_BYTES) if shown else ():
         for call in row.main_thread_calls(fields):
             file = clienttools.file_of_call(call.arguments) if call.name == "Read" else ""
-            if file and call.id in shown:
-                reference, head = shown[call.id]
-                total = tool_results.file_line_total_in_reference(head, reference.lines or 0)
-                named = paths.normalised_path(file, row.cwd_of(fields) or "")
-                # It may be read again and again until the call at hand is in it.
-                if not looks.is_known_as_preview(turn, named):
-                    looks.note_preview_of_file(turn, named, reference.key, total)
+            named = paths.normalised_path(file, row.cwd_of(fields) or "")
+            # It may be read again and again until the call at hand is in it.
+            if file and call.id in shown and not looks.is_known_as_preview(turn, named):
+                looks.note_preview_of_file(turn, named)

@@ -26,7 +26,6 @@ _ANY_TEXT = ("utf-8", "surrogatepass")
 # What the client puts before each line of a file.
 NUMBERING = " 0123456789\t→"
 _FINGERPRINT_DIGITS = 24
-_CUT = "The client had read lines 1-"
 
 
 class ToolResult(NamedTuple):
@@ -117,16 +116,12 @@ def _parse_read_answer(tool_input: dict[str, Any], response: dict[str, Any]) -> 
         file["content"],
         lambda text: _file_response_with_text(file, text),
         str(tool_input.get("file_path") or file["filePath"]),
-        note=f"{_CUT}{count} of {total}." if lines and lines[1] < total else "",
+        note=f"The client had read lines 1-{count} of {total}."
+        if lines and lines[1] < total
+        else "",
         lines=lines,
         numbering_bytes=clienttools.count_line_number_bytes(response),
     )
-
-
-def file_line_total_in_reference(reference: str, stored_lines: int) -> int:
-    """Count the lines of a file, of which a reference with its note stands for the first."""
-    total = reference.partition(_CUT)[2].partition(" of ")[2].partition(".")[0]
-    return int(total) if total.isascii() and total.isdigit() else stored_lines
 
 
 def _file_response_with_text(file: dict[str, Any], text: str) -> dict[str, Any]:

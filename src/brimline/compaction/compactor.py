@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from brimline.bulk import judge
 from brimline.bulk.judge import Rules
 from brimline.compaction import blocks, stand_ins
-from brimline.compaction.layers import LAYERS, RETRY, Layer, Look, is_stand_in_final
+from brimline.compaction.layers import LAYERS, PREVIEWS, RETRY, Layer, Look
 from brimline.compaction.references import Clock
 
 if TYPE_CHECKING:
@@ -268,7 +268,9 @@ class _Case:
         first = self._first_behind_sent_and_thinking() if hot is None else 0
         for position in filter(self._may_block_be_changed, range(first, len(self.found))):
             look = self._facts_for_judging_block(position, hot, is_hard=is_hard)
-            drafts = (layer.draft(layer, look) for layer in self.settings.layers if layer.draft)
+            drafts = (
+                layer.draft(layer.number, look) for layer in self.settings.layers if layer.draft
+            )
             draft = next(filter(None, drafts), None)
             if draft is not None:
                 self.drafts[position] = draft
@@ -277,7 +279,7 @@ class _Case:
         """Tell whether any layer may be asked about a block."""
         block = self.found[position]
         standing = self.state.standing.get(block.id)
-        if block.kind == blocks.OTHER or (standing and is_stand_in_final(standing)):
+        if block.kind == blocks.OTHER or (standing and standing.layer != PREVIEWS.number):
             return False
         return not judge.does_call_match_any(self.settings.rules.never, block.tool, block.arguments)
 

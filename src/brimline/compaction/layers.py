@@ -1,12 +1,11 @@
 """The layers as small objects, in the order in which a block is offered to them. Pure.
 
-Each has a name, its options, and a function that says what might stand in for a block. Who wants
-another policy makes another list.
+Each has a number and a function that says what might stand in for a block; what a layer other than
+the previews has replaced stays as it is. Who wants another policy makes another list.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -41,58 +40,49 @@ class Look(NamedTuple):
     """What layers have drafted for blocks before."""
 
 
-@dataclass(frozen=True)
-class Layer:
-    """One way to let go of something."""
+class Layer(NamedTuple):
+    """One way to let go of something, by the number that people and records name it by."""
 
     number: int
-    """As people and records name it."""
-    name: str
-    draft: Callable[[Layer, Look], StandIn | None] | None = None
+    draft: Callable[[int, Look], StandIn | None] | None = None
     """What might stand in for a block; None where it does not work block by block."""
-    is_final: bool = True
-    """Whether what it has replaced is left alone by the others."""
-
-    def draft_once(self, look: Look, make: Callable[[], StandIn | None]) -> StandIn | None:
-        """Draft once what will not change."""
-        name = look.block.id, self.number
-        if name not in look.drafts:
-            look.drafts[name] = make()
-        return look.drafts[name]
 
 
-def _line_stand_in_if_cold(layer: Layer, look: Look, *, of_large_results: bool) -> StandIn | None:
+def _draft_once(number: int, look: Look, make: Callable[[], StandIn | None]) -> StandIn | None:
+    """Draft once what will not change."""
+    name = look.block.id, number
+    if name not in look.drafts:
+        look.drafts[name] = make()
+    return look.drafts[name]
+
+
+def _line_stand_in_if_cold(number: int, look: Look, *, of_large_results: bool) -> StandIn | None:
     """A line in the place of what is cold."""
     block = look.block
     is_large = block.kind == blocks.RESULT and len(block.text) >= _LARGE_RESULT_CHARACTERS
     if is_large is not of_large_results or not look.is_cold:
         return None
-    return layer.draft_once(look, partial(stand_ins.line_stand_in, block, look.clock, layer.number))
+    return _draft_once(number, look, partial(stand_ins.line_stand_in, block, look.clock, number))
 
 
-def _preview_if_new_or_refused(layer: Layer, look: Look) -> StandIn | None:
+def _preview_if_new_or_refused(number: int, look: Look) -> StandIn | None:
     """A preview of what is bulk, when it arrives; after a refusal of what is merely long, too."""
     block = look.block
     if look.standing or block.kind != blocks.RESULT:
         return None
-    make = partial(stand_ins.preview_stand_in, block, look.clock, look.rules, layer.number)
+    make = partial(stand_ins.preview_stand_in, block, look.clock, look.rules, number)
     if look.is_hard:
-        return layer.draft_once(look, partial(make, was_read=True))
+        return _draft_once(number, look, partial(make, was_read=True))
     return make(was_read=False) if look.is_new else None
 
 
-RESULTS = Layer(2, "lines for results", partial(_line_stand_in_if_cold, of_large_results=True))
-REST = Layer(5, "lines for all else", partial(_line_stand_in_if_cold, of_large_results=False))
-PREVIEWS = Layer(1, "previews", _preview_if_new_or_refused, is_final=False)
-RETRY = Layer(4, "once more after a refusal, harder")
+RESULTS = Layer(2, partial(_line_stand_in_if_cold, of_large_results=True))
+REST = Layer(5, partial(_line_stand_in_if_cold, of_large_results=False))
+PREVIEWS = Layer(1, _preview_if_new_or_refused)
+RETRY = Layer(4)
 LAYERS = (RESULTS, REST, PREVIEWS, RETRY)
 
 
 def layers_chosen_by_number(numbers: Collection[int]) -> tuple[Layer, ...]:
     """The layers with these numbers."""
     return tuple(layer for layer in LAYERS if layer.number in numbers)
-
-
-def is_stand_in_final(standing: StandIn) -> bool:
-    """Tell whether no layer replaces what stands in by something shorter."""
-    return all(layer.is_final for layer in LAYERS if layer.number == standing.layer)
