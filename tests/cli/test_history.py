@@ -301,3 +301,25 @@ def test_a_compaction_without_a_model_is_named_among_the_others(
     narrow = brimline("history", "--compactions").out
     assert re.search(r"^\d\d-\d\d \d\d:\d\dZ  ", narrow, re.MULTILINE)
     assert "…" not in narrow
+
+
+def test_a_session_has_as_many_turns_in_its_history_as_where_it_is_inspected(
+    world: Path, brimline: Run
+) -> None:
+    """What the client wrote where prompts stand opens none, nor do words beside a refusal."""
+    session = transcript(world, "told")
+    session.prompt("Go")
+    call = session.tool_call(50_000)
+    block = {"type": "tool_result", "tool_use_id": call, "content": "No.", "is_error": True}
+    words = {"type": "text", "text": "Use the other one."}
+    session.row("user", message={"role": "user", "content": [block, words]})
+    session.reply(51_000)
+    session.prompt("[Request interrupted by user]")
+    session.prompt("<local-command-stdout>Set.</local-command-stdout>")
+    session.prompt("And now?")
+    session.reply(52_000)
+
+    turns = brimline("history", "--session", "told", "--json").document["turns"]
+
+    assert len(turns) == 2
+    assert brimline("session", "inspect", "told", "--json").document["turns"] == 2

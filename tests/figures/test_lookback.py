@@ -172,7 +172,7 @@ def test_a_session_has_its_row_with_how_full_it_was() -> None:
     shown = [
         line | {"project": "/home/dev/app/"},
         line | {"project": None, "window_tokens": None},
-        unknown | {"project": "app"},
+        unknown | {"project": "web"},
     ]
 
     told = lookback.text(overview(sessions=shown, session_count=4)).split("\n")
@@ -182,7 +182,7 @@ def test_a_session_has_its_row_with_how_full_it_was() -> None:
     assert rows[0] == ["last", "active", "session", "turns", "fullest", "compacted", "project"]
     assert rows[1] == [*MINUTE.split(), "01234567", "3", "150,000", "(75%)", "2", "app"]
     assert rows[2] == [*MINUTE.split(), "01234567", "3", "150,000", "2", "unknown"]
-    assert rows[3] == ["unknown", "x", "0", "unknown", "0", "app"]
+    assert rows[3] == ["unknown", "x", "0", "unknown", "0", "web"]
     assert told[2].index("3 ") > told[1].index("turns")
     assert told[5] == "Kept out on arrival: nothing yet"
 

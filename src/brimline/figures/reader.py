@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.fast import clock, io, paths
-from brimline.transcript import find, measuring, read, row, words
+from brimline.transcript import find, measuring, pieces, read, row, words
 from brimline.transcript.compactions import Recorded
 from brimline.transcript.typed import Request, Session
 
@@ -107,8 +107,8 @@ class Transcript:
             begun = known.at if known else clock.parse_utc(row.timestamp_text_of(reply)) or 0.0
             is_subagent = self.is_subagent or row.is_sidechain(value) or reply is not value
             self.billed[key] = Billed(key, begun, row.model_of(reply), *costs, is_subagent)
-        elif text := row.text_sent_by_user(value):
-            self._note_prompt(value, text)
+        elif (prompt := pieces.prompt_of_row(value)) is not None:
+            self._note_prompt(value, prompt)
 
     def _note_prompt(self, value: dict[str, Any], text: str) -> None:
         at = clock.parse_utc(row.timestamp_text_of(value))

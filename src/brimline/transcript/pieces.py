@@ -68,9 +68,16 @@ def entry_of_row(fields: Any) -> Entry:
         return Entry(tuple(_attachment_pieces(fields, row.attachment_of(fields))))
     if row.type_of(fields) == "assistant":
         return Entry(tuple(_reply_pieces(blocks)))
-    meta = row.is_meta(fields)
-    prompt = None if meta else _first_typed_text(blocks)
-    return Entry(tuple(_user_pieces(blocks, meta=meta)), prompt)
+    return Entry(tuple(_user_pieces(blocks, meta=row.is_meta(fields))), prompt_of_row(fields))
+
+
+def prompt_of_row(fields: dict[str, Any]) -> str | None:
+    """What the user typed, where a row opens a turn: words beside a refusal do not."""
+    if row.type_of(fields) != "user" or row.is_meta(fields) or row.is_compaction_row(fields):
+        return None
+    blocks = row.blocks_sent_to_model(fields)
+    is_answer = any(_block_type(block) == "tool_result" for block in blocks)
+    return None if is_answer else _first_typed_text(blocks)
 
 
 def _reply_pieces(blocks: list[Any]) -> Iterator[Piece]:
