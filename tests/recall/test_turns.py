@@ -177,7 +177,7 @@ def test_a_damaged_memory_is_told_unless_it_can_be_had_again(world: Path) -> Non
         ({"id": "", "text": "a"}, "an entry needs an `id` and a `text`"),
         ({"id": "i", "text": 3}, "an entry needs an `id` and a `text`"),
         ({"id": "i", "text": "a", "group": 3}, "of entry 'i' must be texts"),
-        ({"id": "i", "text": "a", "at": "soon"}, "`at` of entry 'i' is no time"),
+        ({"id": "i", "text": "a", "at": "soon"}, "`at` of entry 'i' is not a time"),
         ({"id": "i", "text": "a", "at": []}, ""),
     ],
 )
