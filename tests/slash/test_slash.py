@@ -25,49 +25,52 @@ LARGE = "a line of a large result\n" * 400
 
 
 @pytest.fixture
-def session(world: Path, project_dir: str) -> SessionBuilder:
+def user(world: Path, project_dir: str, home_dir: str) -> User:
     """A session where the client keeps them."""
-    return begin(world, project_dir, "11111111-2222-4333-8444-555555555555")
+    return User(world, project_dir, home_dir, "11111111-2222-4333-8444-555555555555")
 
 
-def begin(world: Path, project_dir: str, session_id: str) -> SessionBuilder:
-    """An empty session of the project, of a model that the client compacts."""
-    folder = world / "home" / ".claude" / "projects" / re.sub(r"[^a-zA-Z0-9]", "-", project_dir)
-    folder.mkdir(parents=True, exist_ok=True)
-    path = str(folder / f"{session_id}.jsonl")
-    return SessionBuilder(path, session_id, project_dir, "claude-sonnet-4-6")
+class User:
+    """Somebody with a session of a model that the client compacts."""
 
+    def __init__(self, world: Path, project_dir: str, home: str, session_id: str) -> None:
+        folder = world / "home" / ".claude" / "projects" / re.sub(r"[^a-zA-Z0-9]", "-", project_dir)
+        folder.mkdir(parents=True, exist_ok=True)
+        path = str(folder / f"{session_id}.jsonl")
+        self.session = SessionBuilder(path, session_id, project_dir, "claude-sonnet-4-6")
+        self.home = home
 
-def ask(
-    prompt: str, home_dir: str, session: SessionBuilder, event: str = "UserPromptSubmit"
-) -> Any:
-    """The hook's answer; None for silence."""
-    payload = {
-        "hook_event_name": event,
-        "session_id": session.session_id,
-        "transcript_path": session.path,
-        "cwd": session.cwd,
-        "prompt": prompt,
-    }
-    raw = entry.respond(event, json.dumps(payload).encode(), home_dir)
-    return json.loads(raw) if raw else None
+    def event(self, prompt: str, name: str = "UserPromptSubmit") -> bytes:
+        """What the client tells the hook."""
+        payload = {
+            "hook_event_name": name,
+            "session_id": self.session.session_id,
+            "transcript_path": self.session.path,
+            "cwd": self.session.cwd,
+            "prompt": prompt,
+        }
+        return json.dumps(payload).encode()
 
+    def ask(self, prompt: str, name: str = "UserPromptSubmit") -> Any:
+        """The hook's answer; None for silence."""
+        raw = entry.respond(name, self.event(prompt, name), self.home)
+        return json.loads(raw) if raw else None
 
-def said(prompt: str, home_dir: str, session: SessionBuilder) -> str:
-    """The text that the person sees in place of a reply."""
-    document = ask(prompt, home_dir, session)
-    assert set(document) == {"decision", "reason"}
-    assert document["decision"] == "block"
-    return str(document["reason"])
+    def told(self, prompt: str) -> str:
+        """The text that the person sees in place of a reply."""
+        document = self.ask(prompt)
+        assert set(document) == {"decision", "reason"}
+        assert document["decision"] == "block"
+        return str(document["reason"])
 
 
 @pytest.mark.parametrize("prefix", ["/", "/some-plugin:"])
-def test_status_is_about_this_session(prefix: str, home_dir: str, session: SessionBuilder) -> None:
+def test_status_is_about_this_session(prefix: str, user: User) -> None:
     """What `brimline status --session` says, without colours, and nothing for the model."""
-    session.prompt("go")
-    session.reply(43_210)
+    user.session.prompt("go")
+    user.session.reply(43_210)
 
-    text = said(f"{prefix}brim:status", home_dir, session)
+    text = user.told(f"{prefix}brim:status")
 
     assert "43,210" in text
     assert "\x1b" not in text
@@ -80,23 +83,21 @@ def test_status_is_about_this_session(prefix: str, home_dir: str, session: Sessi
         *(f"brim:pin next{sign * 300}x" for sign in " -é漢"),
     ],
 )
-def test_what_a_schedule_sends_is_not_obeyed(
-    prompt: str, home_dir: str, session: SessionBuilder
-) -> None:
+def test_what_a_schedule_sends_is_not_obeyed(prompt: str, user: User) -> None:
     """The client asks nobody when a model makes one (`samples`: 2.1.325)."""
-    session.prompt("go")
+    user.session.prompt("go")
     shown = prompt.strip()[:100] if "漢" in prompt else prompt.strip()[:200]
     row = {"type": "system", "subtype": "scheduled_task_fire", "prompt": shown, "uuid": "u1"}
-    with open(session.path, "a", encoding="utf-8") as file:
+    with open(user.session.path, "a", encoding="utf-8") as file:
         file.write(json.dumps(row) + "\n")
 
-    told = ask(prompt, home_dir, session)
+    told = user.ask(prompt)
 
     assert told is None or "a schedule of this session" in told["reason"]
     assert not {"off", "pin-next"} & {
-        *io.list_names(paths.session_dir(home_dir, session.session_id))
+        *io.list_names(paths.session_dir(user.home, user.session.session_id))
     }
-    assert "a schedule" not in said("/brim:status", home_dir, session)
+    assert "a schedule" not in user.told("/brim:status")
 
 
 @pytest.mark.parametrize(
@@ -110,39 +111,37 @@ def test_what_a_schedule_sends_is_not_obeyed(
         "/brim:",
     ],
 )
-def test_other_prompts_go_on(prompt: str, home_dir: str, session: SessionBuilder) -> None:
+def test_other_prompts_go_on(prompt: str, user: User) -> None:
     """Words about a command, the one that is for the model, and everybody else's."""
-    assert ask(prompt, home_dir, session) is None
+    assert user.ask(prompt) is None
 
 
-def test_a_tier_is_not_spent_on_a_command(home_dir: str, session: SessionBuilder) -> None:
+def test_a_tier_is_not_spent_on_a_command(user: User) -> None:
     """The model never sees a blocked prompt, so that a warning there would be lost."""
-    session.prompt("go")
-    session.reply(164_000)
+    user.session.prompt("go")
+    user.session.reply(164_000)
 
-    said("/brim:on", home_dir, session)
+    user.told("/brim:on")
 
-    assert "additionalContext" in json.dumps(ask("go on", home_dir, session))
+    assert "additionalContext" in json.dumps(user.ask("go on"))
 
 
-def test_off_and_on_hold_for_this_session(
-    home_dir: str, session: SessionBuilder, world: Path
-) -> None:
+def test_off_and_on_hold_for_this_session(user: User, world: Path) -> None:
     """All rooms fall silent, commands are answered all the same; another session is not meant."""
-    session.prompt("go")
-    session.reply(164_000)
+    user.session.prompt("go")
+    user.session.reply(164_000)
 
-    assert "silent" in said("/brim:off", home_dir, session)
-    assert ask("go on", home_dir, session) is None
-    assert ask("", home_dir, session, "PreCompact") is None
-    assert "164,000" in said("/brim:status", home_dir, session)
-    other = begin(world, session.cwd, "other")
-    other.prompt("go")
-    other.reply(164_000)
-    assert ask("go on", home_dir, other) is not None
+    assert "silent" in user.told("/brim:off")
+    assert user.ask("go on") is None
+    assert user.ask("", "PreCompact") is None
+    assert "164,000" in user.told("/brim:status")
+    other = User(world, user.session.cwd, user.home, "other")
+    other.session.prompt("go")
+    other.session.reply(164_000)
+    assert other.ask("go on") is not None
 
-    said("/brim:on", home_dir, session)
-    assert ask("go on", home_dir, session) is not None
+    user.told("/brim:on")
+    assert user.ask("go on") is not None
 
 
 @pytest.mark.row("S3-65", "S3-58")
@@ -157,137 +156,129 @@ def test_off_and_on_hold_for_this_session(
     ],
 )
 def test_pin_and_unpin_the_last_result(
-    arguments: str, level: str, reason: str | None, home_dir: str, session: SessionBuilder
+    arguments: str, level: str, reason: str | None, user: User
 ) -> None:
     """With the level and the reason that were typed; and let go again."""
-    session.prompt("go")
-    session.tool_result(session.tool_call(30_000, command="make"), LARGE)
+    user.session.prompt("go")
+    user.session.tool_result(user.session.tool_call(30_000, command="make"), LARGE)
     digest = put.sha256(LARGE.encode())
 
-    assert "pinned" in said(f"/brim:pin {arguments}".rstrip(), home_dir, session)
-    found = pins.read_pin(home_dir, digest)
+    assert "pinned" in user.told(f"/brim:pin {arguments}".rstrip())
+    found = pins.read_pin(user.home, digest)
     assert found is not None
     assert (found.level, found.reason) == (level, reason)
 
-    said("/brim:unpin", home_dir, session)
-    assert pins.read_pin(home_dir, digest) is None
+    user.told("/brim:unpin")
+    assert pins.read_pin(user.home, digest) is None
 
 
-def test_a_typo_pins_nothing_and_no_pin_is_lowered(home_dir: str, session: SessionBuilder) -> None:
+def test_a_typo_pins_nothing_and_no_pin_is_lowered(user: User) -> None:
     """A reason needs a known word before it; a hard pin stays one until it is let go."""
-    session.prompt("go")
-    session.tool_result(session.tool_call(30_000, command="make"), LARGE)
+    user.session.prompt("go")
+    user.session.tool_result(user.session.tool_call(30_000, command="make"), LARGE)
     digest = put.sha256(LARGE.encode())
 
-    assert "Usage: /brim:pin [last|next|start|end] [soft|hard] [reason]" in said(
-        "/brim:pin lst hard", home_dir, session
+    assert "Usage: /brim:pin [last|next|start|end] [soft|hard] [reason]" in user.told(
+        "/brim:pin lst hard"
     )
-    assert pins.all_pins(home_dir) == {}
-    said("/brim:pin hard", home_dir, session)
-    assert "stays pinned (hard)" in said("/brim:pin last", home_dir, session)
-    assert pins.pin_level_of(home_dir, digest) == "hard"
+    assert pins.all_pins(user.home) == {}
+    user.told("/brim:pin hard")
+    assert "stays pinned (hard)" in user.told("/brim:pin last")
+    assert pins.pin_level_of(user.home, digest) == "hard"
 
 
-def test_pin_what_is_to_come(home_dir: str, session: SessionBuilder) -> None:
+def test_pin_what_is_to_come(user: User) -> None:
     """Next and ranges are noted; a key can be let go of by name."""
-    assert "next large result" in said("/brim:pin next hard", home_dir, session)
-    assert "brim:pin end" in said("/brim:pin start", home_dir, session)
-    assert "pinned 0" in said("/brim:pin end", home_dir, session)
-    assert "no large result" in said("/brim:pin", home_dir, session)
-    assert "no large result" in said("/brim:unpin last", home_dir, session)
-    key = put.put(home_dir, LARGE.encode(), {})
-    pins.pin(home_dir, key)
-    said(f"/brim:unpin {key}", home_dir, session)
-    assert pins.all_pins(home_dir) == {}
+    assert "next large result" in user.told("/brim:pin next hard")
+    assert "brim:pin end" in user.told("/brim:pin start")
+    assert "pinned 0" in user.told("/brim:pin end")
+    assert "no large result" in user.told("/brim:pin")
+    assert "no large result" in user.told("/brim:unpin last")
+    key = put.put(user.home, LARGE.encode(), {})
+    pins.pin(user.home, key)
+    user.told(f"/brim:unpin {key}")
+    assert pins.all_pins(user.home) == {}
 
 
-def test_recall_shows_a_key_and_finds_words(home_dir: str, session: SessionBuilder) -> None:
+def test_recall_shows_a_key_and_finds_words(user: User) -> None:
     """A key is fetched, anything else is looked for; options are words too."""
-    key = put.put(home_dir, LARGE.encode(), {"session": session.session_id})
+    key = put.put(user.home, LARGE.encode(), {"session": user.session.session_id})
 
-    assert LARGE[:200] in said(f"/brim:recall {key}", home_dir, session)
-    assert f"in a shell: brimline store get -- {key}" in said(
-        f"/brim:recall {key}", home_dir, session
-    )
-    assert "--all zebra" in said("/brim:recall --all zebra", home_dir, session)
-    put.put(home_dir, b"a walrus", {"cwd": session.cwd, "session": session.session_id})
-    told = said("/brim:recall walrus", home_dir, session)
+    assert LARGE[:200] in user.told(f"/brim:recall {key}")
+    assert f"in a shell: brimline store get -- {key}" in user.told(f"/brim:recall {key}")
+    assert "--all zebra" in user.told("/brim:recall --all zebra")
+    put.put(user.home, b"a walrus", {"cwd": user.session.cwd, "session": user.session.session_id})
+    told = user.told("/brim:recall walrus")
     assert ("a walrus" in told, "Nothing was found" in told) == (True, False)
-    assert "KEY" in said("/brim:recall", home_dir, session)
-    hits.open_or_make_memory(home_dir).add(
-        [{"id": "a", "text": "The otter plan.", "project": session.cwd}]
+    assert "KEY" in user.told("/brim:recall")
+    hits.open_or_make_memory(user.home).add(
+        [{"id": "a", "text": "The otter plan.", "project": user.session.cwd}]
     )
-    assert "  > The otter plan." in said("/brim:recall m1", home_dir, session)
-    assert "there is no entry m2 any more" in said("/brim:recall m2", home_dir, session)
+    assert "  > The otter plan." in user.told("/brim:recall m1")
+    assert "there is no entry m2 any more" in user.told("/brim:recall m2")
 
 
-def test_checkpoint_and_history(home_dir: str, session: SessionBuilder) -> None:
+def test_checkpoint_and_history(user: User) -> None:
     """The same words as in a shell."""
-    session.prompt("never push to main")
-    session.reply(50_000)
+    user.session.prompt("never push to main")
+    user.session.reply(50_000)
 
-    assert "checkpoint" in said("/brim:checkpoint", home_dir, session).lower()
-    assert said("/brim:history", home_dir, session)
+    assert "checkpoint" in user.told("/brim:checkpoint").lower()
+    assert user.told("/brim:history")
 
 
-def test_a_purge_is_only_shown(home_dir: str, session: SessionBuilder) -> None:
+def test_a_purge_is_only_shown(user: User) -> None:
     """Once that nothing was changed, one command; options are for a shell."""
-    session.prompt("go")
-    assert said("/brim:purge", home_dir, session).endswith("Nothing to purge.")
-    session.tool_result(session.tool_call(30_000, command="make"), LARGE * 9)
+    user.session.prompt("go")
+    assert user.told("/brim:purge").endswith("Nothing to purge.")
+    user.session.tool_result(user.session.tool_call(30_000, command="make"), LARGE * 9)
     for number in range(20):
-        session.tool_result(session.tool_call(50_000 + number, command="true"), "ok")
-    before = Path(session.path).read_bytes()
+        user.session.tool_result(user.session.tool_call(50_000 + number, command="true"), "ok")
+    before = Path(user.session.path).read_bytes()
 
-    text = said("/brim:purge", home_dir, session)
+    text = user.told("/brim:purge")
 
-    assert Path(session.path).read_bytes() == before
+    assert Path(user.session.path).read_bytes() == before
     assert text.count("Nothing was changed") == 1
-    line = f"brimline session purge {session.path}"
+    line = f"brimline session purge {user.session.path}"
     assert re.findall("brimline session purge.*", text) == [line]
-    assert "takes no words" in said("/brim:purge --yes", home_dir, session)
-    assert Path(session.path).read_bytes() == before
+    assert "takes no words" in user.told("/brim:purge --yes")
+    assert Path(user.session.path).read_bytes() == before
 
 
 @pytest.mark.parametrize("prompt", ["/brim:status", "/brim:purge"])
-def test_it_answers_in_time(
-    prompt: str, home_dir: str, session: SessionBuilder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_answers_in_time(prompt: str, user: User, monkeypatch: pytest.MonkeyPatch) -> None:
     """A session that takes too long to read is for a shell, and the answer names what to type."""
-    session.prompt("go")
-    session.reply(20_000)
+    user.session.prompt("go")
+    user.session.reply(20_000)
     monkeypatch.setattr(answer, "TIMEOUT_S", 0.0)
 
-    text = said(prompt, home_dir, session)
+    text = user.told(prompt)
 
     assert "longer than 0 s" in text
-    assert text.endswith(f"--session {session.session_id}")
+    assert text.endswith(f"--session {user.session.session_id}")
 
 
-def test_history_shows_what_there_was_time_for(
-    home_dir: str, session: SessionBuilder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_history_shows_what_there_was_time_for(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
     """Many sessions that nobody has read yet do not keep it from answering."""
-    session.prompt("go")
-    session.reply(20_000)
+    user.session.prompt("go")
+    user.session.reply(20_000)
     monkeypatch.setattr(answer, "TIMEOUT_S", 0.0)
-    assert "run it again" in said("/brim:history", home_dir, session)
+    assert "run it again" in user.told("/brim:history")
 
     monkeypatch.setattr(answer, "TIMEOUT_S", 60.0)
-    assert "run it again" not in said("/brim:history", home_dir, session)
+    assert "run it again" not in user.told("/brim:history")
 
 
-def test_history_tells_what_a_summary_lost(
-    world: Path, home_dir: str, session: SessionBuilder
-) -> None:
+def test_history_tells_what_a_summary_lost(world: Path, user: User) -> None:
     """With the way back, as in a shell."""
     folder = world / "home" / ".claude" / "projects" / "-p"
     folder.mkdir(parents=True)
-    session.path = str(folder / f"{session.session_id}.jsonl")
-    session.prompt("Never deploy on Fridays.")
-    session.compact(155_301, summary="Nothing of it.")
+    user.session.path = str(folder / f"{user.session.session_id}.jsonl")
+    user.session.prompt("Never deploy on Fridays.")
+    user.session.compact(155_301, summary="Nothing of it.")
 
-    text = said("/brim:history --compactions", home_dir, session)
+    text = user.told("/brim:history --compactions")
 
     assert "1 message not in the summary" in text
     assert "carry show" in text
@@ -302,21 +293,12 @@ def test_history_tells_what_a_summary_lost(
         ("/brim:purge", "Nothing to purge."),
     ],
 )
-def test_the_hook_answers_itself(
-    prompt: str, told: str, home_dir: str, session: SessionBuilder
-) -> None:
+def test_the_hook_answers_itself(prompt: str, told: str, user: User) -> None:
     """In its own process, which has no installed package and starts no other."""
-    session.prompt("go")
-    session.reply(20_000)
-    put.put(home_dir, b"a walrus", {"cwd": session.cwd, "session": session.session_id})
-    ask("go", home_dir, session)
-    event = {
-        "hook_event_name": "UserPromptSubmit",
-        "session_id": session.session_id,
-        "transcript_path": session.path,
-        "cwd": session.cwd,
-        "prompt": prompt,
-    }
+    user.session.prompt("go")
+    user.session.reply(20_000)
+    put.put(user.home, b"a walrus", {"cwd": user.session.cwd, "session": user.session.session_id})
+    user.ask("go")
     code = """
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -326,7 +308,7 @@ sys.addaudithook(refuse)
 from brimline.hooks import entry
 print(entry.respond("UserPromptSubmit", sys.argv[3].encode(), sys.argv[2]).decode())
 """
-    words = [str(Path(brimline.__file__).parents[1]), home_dir, json.dumps(event)]
+    words = [str(Path(brimline.__file__).parents[1]), user.home, user.event(prompt).decode()]
 
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", code, *words], capture_output=True, text=True, check=True
@@ -336,11 +318,9 @@ print(entry.respond("UserPromptSubmit", sys.argv[3].encode(), sys.argv[2]).decod
 
 
 @pytest.mark.parametrize("words", ["history --all", "history nonsense", "status now"])
-def test_words_that_mean_nothing_are_refused_in_a_sentence(
-    words: str, home_dir: str, session: SessionBuilder
-) -> None:
+def test_words_that_mean_nothing_are_refused_in_a_sentence(words: str, user: User) -> None:
     """Rather than overlooked."""
-    text = said(f"/brim:{words}", home_dir, session)
+    text = user.told(f"/brim:{words}")
 
     assert "Usage: /brim:history" in text or "takes no words" in text
     assert "\n" not in text
@@ -355,18 +335,18 @@ def test_the_files() -> None:
     assert "card.md" not in slashcommands.markdown_files(lambda *_: None)
 
 
-def test_status_and_status_line_say_that_it_is_off(home_dir: str, session: SessionBuilder) -> None:
+def test_status_and_status_line_say_that_it_is_off(user: User) -> None:
     """Who forgot it finds out."""
-    session.prompt("go")
-    session.reply(20_000)
-    raw = json.dumps(statusline_event(session, 200_000, None)).encode()
+    user.session.prompt("go")
+    user.session.reply(20_000)
+    raw = json.dumps(statusline_event(user.session, 200_000, None)).encode()
 
-    said("/brim:off", home_dir, session)
-    assert b"off: /brim:on" in statusline.respond(raw, home_dir)
-    assert "off in this session until /brim:on" in said("/brim:status", home_dir, session)
-    said("/brim:on", home_dir, session)
-    assert "/brim:on" not in said("/brim:status", home_dir, session)
-    assert b"off:" not in statusline.respond(raw, home_dir)
+    user.told("/brim:off")
+    assert b"off: /brim:on" in statusline.respond(raw, user.home)
+    assert "off in this session until /brim:on" in user.told("/brim:status")
+    user.told("/brim:on")
+    assert "/brim:on" not in user.told("/brim:status")
+    assert b"off:" not in statusline.respond(raw, user.home)
 
 
 @pytest.mark.parametrize(
@@ -378,32 +358,31 @@ def test_status_and_status_line_say_that_it_is_off(home_dir: str, session: Sessi
     ],
 )
 def test_a_command_that_takes_no_words_names_the_one_that_does(
-    prompt: str, line: str, home_dir: str, session: SessionBuilder
+    prompt: str, line: str, user: User
 ) -> None:
     """For a shell, without the words that it may not know either."""
     name = prompt.partition(" ")[0]
-    whole = f"brimline: {name} takes no words; in a shell: {line.replace('ID', session.session_id)}"
+    shell = line.replace("ID", user.session.session_id)
+    whole = f"brimline: {name} takes no words; in a shell: {shell}"
 
-    assert said(prompt, home_dir, session) == whole
+    assert user.told(prompt) == whole
 
 
-def test_recall_tells_a_few_of_each_and_where_the_team_was_not_asked(
-    home_dir: str, session: SessionBuilder
-) -> None:
+def test_recall_tells_a_few_of_each_and_where_the_team_was_not_asked(user: User) -> None:
     """Five entries and ten outputs; why the server's are missing stands first."""
-    memory = hits.open_or_make_memory(home_dir)
+    memory = hits.open_or_make_memory(user.home)
     memory.add(
         [
-            {"id": str(number), "text": f"Otter {number}.", "project": session.cwd}
+            {"id": str(number), "text": f"Otter {number}.", "project": user.session.cwd}
             for number in range(6)
         ]
     )
     for number in range(11):
-        put.put(home_dir, f"otter {number}\n".encode(), {"cwd": session.cwd})
+        put.put(user.home, f"otter {number}\n".encode(), {"cwd": user.session.cwd})
 
-    here = said("/brim:recall otter", home_dir, session)
-    io.replace_file(paths.user_config(home_dir), b'[memory]\nurl = "qdrant+http://"\n')
-    alone = said("/brim:recall otter", home_dir, session)
+    here = user.told("/brim:recall otter")
+    io.replace_file(paths.user_config(user.home), b'[memory]\nurl = "qdrant+http://"\n')
+    alone = user.told("/brim:recall otter")
 
     assert len(re.findall(r"^m\d+  ", here, re.MULTILINE)) == 5
     assert len(re.findall(r"^[0-9a-f]{12}  ", here, re.MULTILINE)) == 10
@@ -412,32 +391,30 @@ def test_recall_tells_a_few_of_each_and_where_the_team_was_not_asked(
     assert alone.endswith(here)
 
 
-def test_a_store_that_a_newer_brimline_wrote_is_left_alone(
-    home_dir: str, session: SessionBuilder
-) -> None:
+def test_a_store_that_a_newer_brimline_wrote_is_left_alone(user: User) -> None:
     """Nothing of it is shown or unpinned."""
-    key = put.put(home_dir, LARGE.encode(), {})
-    pins.pin(home_dir, key)
-    io.replace_file(home_dir + layout.FORMAT_FILE, str(layout.FORMAT + 1).encode())
+    key = put.put(user.home, LARGE.encode(), {})
+    pins.pin(user.home, key)
+    io.replace_file(user.home + layout.FORMAT_FILE, str(layout.FORMAT + 1).encode())
 
-    told = [said(f"/brim:{name} {key}", home_dir, session) for name in ("recall", "unpin")]
+    told = [user.told(f"/brim:{name} {key}") for name in ("recall", "unpin")]
 
     refusal = (
-        f"brimline: {layout.store_folder(home_dir)} was written by a newer brimline: upgrade this"
+        f"brimline: {layout.store_folder(user.home)} was written by a newer brimline: upgrade this"
     )
     assert told == [refusal] * 2
-    assert len(pins.all_pins(home_dir)) == 1
+    assert len(pins.all_pins(user.home)) == 1
 
 
 @pytest.mark.parametrize(("last", "is_whole"), [(99, True), (100, False)])
 def test_six_thousand_characters_of_an_answer_are_shown(
-    last: int, is_whole: bool, home_dir: str, session: SessionBuilder
+    last: int, is_whole: bool, user: User
 ) -> None:
     """Cut behind a whole line, with the command that shows the rest."""
     text = ("x" * 99 + "\n") * 59 + "y" * (last + 1)
-    key = put.put(home_dir, text.encode(), {"session": session.session_id})
+    key = put.put(user.home, text.encode(), {"session": user.session.session_id})
 
-    told = said(f"/brim:recall {key}", home_dir, session)
+    told = user.told(f"/brim:recall {key}")
 
     if is_whole:
         assert told == text
@@ -460,35 +437,33 @@ def test_six_thousand_characters_of_an_answer_are_shown(
         ("abcdefg", False),
     ],
 )
-def test_a_key_has_six_to_sixty_four_digits(
-    word: str, is_key: bool, home_dir: str, session: SessionBuilder
-) -> None:
+def test_a_key_has_six_to_sixty_four_digits(word: str, is_key: bool, user: User) -> None:
     """Anything else is looked for."""
-    told = said(f"/brim:recall {word}", home_dir, session)
+    told = user.told(f"/brim:recall {word}")
 
     assert ("No matches." in told) is not is_key
 
 
 @pytest.mark.parametrize(("length", "is_answered"), [(57, True), (58, False)])
 def test_a_plugin_of_any_name_may_bring_the_commands(
-    length: int, is_answered: bool, home_dir: str, session: SessionBuilder
+    length: int, is_answered: bool, user: User
 ) -> None:
     """As long as ours is named within 64 characters: longer prompts are not looked through."""
-    found = ask(f"/{'p' * length}:brim:on", home_dir, session)
+    found = user.ask(f"/{'p' * length}:brim:on")
 
     assert (found is not None) is is_answered
 
 
 def test_a_command_that_fails_says_so_and_leaves_the_reason_for_the_doctor(
-    home_dir: str, session: SessionBuilder, monkeypatch: pytest.MonkeyPatch
+    user: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The prompt does not go to the model."""
     monkeypatch.setitem(answer._ANSWERS, "status", lambda *_: str(1 // 0))
 
-    assert said("/brim:status", home_dir, session) == (
+    assert user.told("/brim:status") == (
         "brimline: /brim:status failed; `brimline doctor` shows why."
     )
-    (line,) = Path(paths.error_log(home_dir)).read_text(encoding="utf-8").splitlines()
+    (line,) = Path(paths.error_log(user.home)).read_text(encoding="utf-8").splitlines()
     assert "/brim:status" in line
     assert "ZeroDivisionError" in line
 
@@ -510,34 +485,30 @@ def test_a_command_that_fails_says_so_and_leaves_the_reason_for_the_doctor(
         ("/brim:history x", "Usage: /brim:history [--compactions]"),
     ],
 )
-def test_a_short_answer_is_a_sentence(
-    prompt: str, text: str, home_dir: str, session: SessionBuilder
-) -> None:
+def test_a_short_answer_is_a_sentence(prompt: str, text: str, user: User) -> None:
     """Word by word."""
-    assert said(prompt, home_dir, session) == text
+    assert user.told(prompt) == text
 
 
-def test_texts_are_made_for_seventy_columns(
-    home_dir: str, session: SessionBuilder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_texts_are_made_for_seventy_columns(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
     """However wide the terminal is; afterwards it is as wide as before."""
     monkeypatch.setenv("COLUMNS", "200")
-    session.prompt("go")
-    session.reply(150_000)
-    session.reply(160_000)
+    user.session.prompt("go")
+    user.session.reply(150_000)
+    user.session.reply(160_000)
 
-    rows = said("/brim:status", home_dir, session).split("\n")
+    rows = user.told("/brim:status").split("\n")
 
     assert 60 < max(map(len, rows)) <= 70
     assert os.environ["COLUMNS"] == "200"
 
 
-def test_what_was_unpinned_is_named_by_its_key(home_dir: str, session: SessionBuilder) -> None:
+def test_what_was_unpinned_is_named_by_its_key(user: User) -> None:
     """By its first twelve digits."""
-    key = put.put(home_dir, LARGE.encode(), {})
-    pins.pin(home_dir, key)
+    key = put.put(user.home, LARGE.encode(), {})
+    pins.pin(user.home, key)
 
-    told = said(f"/brim:unpin {key[:20]}", home_dir, session)
+    told = user.told(f"/brim:unpin {key[:20]}")
 
     assert told == f"brimline: {layout.shorten_key(key)} is no longer pinned."
-    assert pins.all_pins(home_dir) == {}
+    assert pins.all_pins(user.home) == {}
