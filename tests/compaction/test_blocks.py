@@ -201,27 +201,6 @@ def test_a_request_that_begins_with_a_summary_keeps_its_roles_in_turn() -> None:
     assert before_user["messages"] == [said("user", "sum", "c")]
 
 
-def test_a_message_of_which_all_thinking_goes_is_not_empty() -> None:
-    """And what is not thinking stays where it was."""
-    thought = {"type": "thinking", "thinking": "hm", "signature": "s"}
-    only = {"role": "assistant", "content": [thought]}
-    mixed = {"role": "assistant", "content": [thought, {"type": "text", "text": "b"}]}
-    body = {"messages": [said("user", "a"), only, said("user", "c"), mixed]}
-    thoughts = [block for block in blocks.read_blocks(body) or [] if block.is_thinking]
-
-    left = blocks.body_without_given_thoughts(body, thoughts)["messages"]
-
-    assert [block.message for block in thoughts] == [1, 3]
-    assert left == [
-        said("user", "a"),
-        said("assistant", "(thinking)"),
-        said("user", "c"),
-        said("assistant", "b"),
-    ]
-    assert blocks.position_behind_last_thinking(blocks.read_blocks(body) or []) == 4
-    assert blocks.position_behind_last_thinking(blocks.read_blocks({"messages": left}) or []) == 0
-
-
 @pytest.mark.parametrize(
     ("usage", "tokens"),
     [
@@ -469,23 +448,6 @@ def test_a_step_is_a_reply_of_the_model() -> None:
     assert [(block.message, block.place) for block in found[:4]] == [(0, 0), (0, 1), (1, 0), (1, 1)]
 
 
-@pytest.mark.parametrize(("number", "is_read"), [(0, True), (4, True), (5, False)])
-@pytest.mark.parametrize("place", ["messages", "results", "tools", "system"])
-def test_a_request_with_more_markers_than_the_service_takes_is_left_alone(
-    place: str, number: int, *, is_read: bool
-) -> None:
-    """Wherever they are: in a message, inside of a result, at a tool or at the system's words."""
-    marked = [text("x", **MARKER)] * number
-    said = marked if place == "messages" else [text("x")]
-    if place == "results":
-        said = [{**RESULT, "content": marked}]
-    body = {"messages": [{"role": "user", "content": said}]}
-    if place in ("tools", "system"):
-        body[place] = marked
-
-    assert (blocks.read_blocks(body) is not None) is is_read
-
-
 def test_a_marker_of_the_request_itself_counts() -> None:
     """The service takes one there too."""
     messages = [{"role": "user", "content": [text("x", **MARKER)] * 4}]
@@ -520,38 +482,6 @@ def test_what_is_left_alone_is_estimated_too(block: dict[str, Any], tokens: int)
     (read,) = blocks.read_blocks({"messages": [{"role": "user", "content": [block]}]}) or []
 
     assert read.tokens == pytest.approx(tokens)
-
-
-def test_other_fields_are_put_over_those_of_a_block_and_the_rest_is_shared() -> None:
-    """The request itself stays as it was."""
-    body = {
-        "model": "m",
-        "messages": [
-            {"role": "assistant", "content": [BASH_CALL, text("a")]},
-            {"role": "user", "content": [RESULT | MARKER, text("b")]},
-        ],
-    }
-
-    made = blocks.body_with_replaced_fields(body, {(1, 0): {"content": "line"}})
-
-    assert made["messages"][0] is body["messages"][0]
-    assert made["messages"][1]["content"] == [{**RESULT, **MARKER, "content": "line"}, text("b")]
-    assert body["messages"][1]["content"][0] == RESULT | MARKER  # type: ignore[index]
-    assert made["model"] == "m"
-
-
-def test_a_stand_in_says_it_in_the_field_of_its_kind() -> None:
-    """A call without arguments has none left."""
-    told = [
-        {"role": "assistant", "content": [BASH_CALL, text("a")]},
-        {"role": "user", "content": [RESULT]},
-    ]
-    call, prose, result = blocks.read_blocks({"messages": told}) or []
-
-    assert blocks.fields_of_stand_in(call, "x", {"a": 1}) == {"input": {"a": 1}}
-    assert blocks.fields_of_stand_in(call, "x") == {"input": {}}
-    assert blocks.fields_of_stand_in(prose, "x") == {"text": "x"}
-    assert blocks.fields_of_stand_in(result, "x") == {"content": "x"}
 
 
 def test_the_same_words_are_another_block_elsewhere_and_a_call_is_the_same_anywhere() -> None:

@@ -11,14 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.compaction.talks import TOOLS, Talk, flat
 
-from brimline.bulk import stub
-from brimline.bulk.judge import Rules
 from brimline.compaction import blocks, compactor, stand_ins
 from brimline.compaction.compactor import Outcome, Settings, State
 from brimline.compaction.layers import LAYERS, RETRY
 
 SUMMARY = "Your task is to create a detailed summary of the conversation so far, please."
-REFERENCE = stub.build_reference_head(stub.Stub(stand_ins.store_key_of_text("x"), 9))
 LOG = "\n".join(f"2026-01-08 12:00:{n % 60:02d} request {n} served" for n in range(400))
 
 
@@ -61,27 +58,6 @@ def test_the_same_call_again_passes() -> None:
 
     assert outcome.body["messages"][4]["content"][0]["content"] == LOG
     assert outcome.body["messages"][2]["content"][0]["content"] != LOG
-
-
-@pytest.mark.parametrize(
-    ("tool", "arguments", "text", "never"),
-    [
-        ("Bash", {"command": "journalctl -u web"}, LOG, ("journalctl",)),
-        ("Bash", {"command": "brimline store get 4bcfa5306820"}, LOG, ()),
-        ("mcp__brimline__recall", {"key": "4bcfa5306820"}, LOG, ()),
-        ("Read", {"file_path": "/w/a.log"}, f"     1→{REFERENCE}\n{LOG}", ()),
-    ],
-)
-def test_what_the_user_or_the_model_wants_to_see_passes(
-    tool: str, arguments: dict[str, Any], text: str, never: tuple[str, ...]
-) -> None:
-    """The user's list, what was recalled, and what a hook has replaced already."""
-    talk = Talk()
-    talk.step(tool, arguments, text)
-
-    outcome = compactor.compact(talk.body(), State(), Settings(rules=Rules(never=never)))
-
-    assert not outcome.is_changed
 
 
 def test_what_merely_begins_like_a_reference_is_bulk_as_any_other() -> None:
@@ -184,24 +160,6 @@ def test_nearly_every_request_leaves_what_was_sent_before_as_it_was() -> None:
     assert 1 <= changed <= 150 * 0.05
 
 
-def test_what_is_still_referred_to_stays() -> None:
-    """An action that names the file keeps it."""
-    state, talk = State(), Talk()
-    talk.read("/w/alpha.py")
-    talk.read("/w/beta.py")
-    played(talk, state)
-    talk.idle(3)
-    talk.step("Bash", {"command": "wc -l /w/alpha.py"}, "600")
-
-    outcome = pressed(talk.body(), state)
-
-    results = [
-        block["content"] for _, block in flat(outcome.body) if block["type"] == "tool_result"
-    ]
-    assert "alpha_part9" in results[0]
-    assert results[1].startswith("[brimline: Read /w/beta.py")
-
-
 def test_near_the_brim_an_edit_does_not_wait() -> None:
     """A compaction would cost more than any break."""
     state = State()
@@ -282,38 +240,6 @@ def test_a_compaction_request_gets_what_stands_in_already_and_nothing_new() -> N
     assert flat(outcome.body)[: len(before)] == before
     assert outcome.fresh == {}
     assert LOG in [block.get("content") for _, block in flat(outcome.body)]
-
-
-def test_a_fork_and_a_restart_get_the_same_bytes() -> None:
-    """What stands in belongs to its block, not to a session or a process."""
-    kept: dict[str, stand_ins.StandIn] = {}
-    state, talk = State(), Talk()
-    talk.step("Bash", {"command": "journalctl -u web"}, LOG)
-    first = compactor.compact(talk.body(), state, Settings())
-    kept.update(first.fresh)
-    talk.idle(1)
-
-    other = compactor.compact(
-        talk.body(),
-        State(),
-        Settings(),
-        lookup=lambda names: {name: kept[name] for name in names if name in kept},
-    )
-
-    assert flat(other.body)[: len(flat(first.body))] == flat(first.body)
-
-
-def test_a_block_of_another_content_is_another_block() -> None:
-    """Identifiers are chosen by others, and may come again."""
-    state, talk = State(), Talk()
-    talk.step("Bash", {"command": "journalctl -u web"}, LOG)
-    played(talk, state)
-    again = Talk()
-    again.step("Bash", {"command": "journalctl -u web"}, "nothing to show")
-
-    outcome = compactor.compact(again.body(), state, Settings())
-
-    assert not outcome.is_changed
 
 
 @pytest.mark.parametrize("fields", [{"tools": []}, {"tool_choice": {"type": "tool", "name": "x"}}])
@@ -471,20 +397,6 @@ def test_the_brim_is_near_from_its_share_on(used: int, brim: int | None, reason:
     assert outcome.report.reason == reason
 
 
-def test_near_the_brim_what_has_come_since_counts_in_the_models_own_tokens() -> None:
-    """One that makes more tokens of a text is there sooner."""
-    reasons = []
-    for factor in (1.0, 1.5):
-        state = State()
-        talk, _ = cooled(state, 12)
-        compactor.note_occupancy(state, {"input_tokens": 8_620})
-        talk.step("Bash", {"command": "ls"}, "x" * 800)
-        hard = Settings(brim_tokens=10_000, token_factor=factor)
-        reasons.append(compactor.compact(talk.body(), state, hard).report.reason)
-
-    assert reasons == ["", "brim"]
-
-
 def test_near_the_brim_an_edit_that_frees_little_waits() -> None:
     """Six percent of the brim is little enough to be spent at once."""
     saved = []
@@ -602,22 +514,6 @@ def test_thinking_goes_behind_the_first_edit_or_all_of_it() -> None:
     assert left_out(all_of_it=False) == [2]
     assert left_out(all_of_it=True) == [0, 1, 2]
     assert left_out(all_of_it=True, is_edited=False) is None
-
-
-def test_two_requests_share_what_they_begin_with() -> None:
-    """Up to the first block that differs, or to the end of the shorter one."""
-    pairs = [("abc", "abc"), ("abc", "abx"), ("abc", "ab"), ("a", "abc"), ("xbc", "abc"), ("", "a")]
-
-    assert [
-        compactor.count_common_leading_blocks(list(one), list(other)) for one, other in pairs
-    ] == [
-        3,
-        2,
-        2,
-        1,
-        0,
-        0,
-    ]
 
 
 def test_a_conversation_that_parts_from_another_keeps_its_figures_and_no_state_of_blocks() -> None:
@@ -786,20 +682,6 @@ def test_where_nothing_is_edited_no_thinking_goes() -> None:
     assert outcome.fresh == {}
 
 
-def test_without_thinking_there_is_no_other_request_to_make() -> None:
-    """Though it was changed by us."""
-    talk = Talk()
-    talk.step("Bash", {"command": "journalctl -u web"}, LOG)
-    state = State()
-    outcome = compactor.compact(talk.body(), state, Settings())
-    found = blocks.read_blocks(talk.body()) or []
-
-    made = compactor.outcome_without_thinking(talk.body(), found, state, outcome, all_of_it=True)
-
-    assert outcome.is_changed
-    assert made is None
-
-
 def test_the_request_without_thinking_keeps_its_edits_and_its_marker() -> None:
     """And what was left out stands as left out from then on."""
     talk = thoughtful()
@@ -820,22 +702,6 @@ def test_the_request_without_thinking_keeps_its_edits_and_its_marker() -> None:
     assert results_in(made.body) == results_in(outcome.body)
     assert outcome.fresh.items() <= made.fresh.items()
     assert thoughts_in(compactor.compact(talk.body(), state, Settings()).body) == []
-
-
-@pytest.mark.parametrize(
-    ("allowed", "gone"), [(99_000, 2), (60_000, 7), (2_000, 10)], ids=["little", "more", "most"]
-)
-def test_after_a_refusal_the_oldest_go_first(allowed: int, gone: int) -> None:
-    """What was not referred to for ten requests; if that is not enough for five, then for two."""
-    talk = Talk()
-    for number in range(12):
-        talk.read(f"/w/file{number}.py", 4_000)
-    told = f"prompt is too long: 100000 tokens > {allowed} maximum"
-
-    outcome = compactor.compact_harder(talk.body(), State(), Settings(), told)
-
-    assert outcome
-    assert results_in(outcome.body) == ["[brimline:"] * gone + ["1\tdef"] * (12 - gone)
 
 
 def test_a_refusal_is_answered_by_every_layer_where_its_own_is_on() -> None:
@@ -937,55 +803,3 @@ def test_of_the_same_call_every_second_result_is_shown_whole() -> None:
 
     assert [start == "[brimline" for start in results_in(body)[::2]] == [True, False, True, False]
     assert results_in(body)[1::2] == ["[brimline"] * 4
-
-
-def test_what_a_block_was_before_is_told_with_what_it_is_now() -> None:
-    """And under which key its text is to be kept."""
-    talk, state = Talk(), State()
-    talk.step("Bash", {"command": "journalctl -u web"}, LOG)
-    first = compactor.compact(talk.body(), state, Settings())
-    talk.idle(25)
-    later = pressed(talk.body(), state)
-
-    ((name, preview),) = first.fresh.items()
-    assert first.former == {name: None}
-    assert later.former[name] == preview
-    assert later.fresh[name].layer == 2
-    assert list(first.originals) == [preview.key]
-    assert first.originals[preview.key].id == name
-    compactor.undo_fresh_stand_ins(state, later)
-    assert state.standing[name] == preview
-
-
-def test_the_figures_of_a_report_are_those_of_the_blocks() -> None:
-    """Before and after."""
-    talk, state = Talk(), State()
-    talk.step("Bash", {"command": "journalctl -u web"}, LOG)
-    found = blocks.read_blocks(talk.body()) or []
-
-    outcome = compactor.compact(talk.body(), state, Settings())
-
-    (made,) = outcome.fresh.values()
-    whole = sum(block.tokens for block in found)
-    assert outcome.report.original_tokens == pytest.approx(whole)
-    assert outcome.report.sent_tokens == pytest.approx(whole - found[-1].tokens + made.tokens)
-    assert state.estimated_tokens == outcome.report.sent_tokens
-    assert state.sent == [block.id for block in found]
-
-
-def test_near_the_brim_all_that_waits_goes_from_its_first_block_on() -> None:
-    """The break is where the first of them stands; nothing waits any longer."""
-    state = State()
-    talk, _ = cooled(state, 12)
-    compactor.note_occupancy(state, {"input_tokens": 9_000})
-    talk.idle(1)
-    found = blocks.read_blocks(talk.body())
-
-    outcome = compactor.compact(talk.body(), state, Settings(brim_tokens=10_000))
-
-    assert found
-    changed = [at for at, block in enumerate(found) if block.id in outcome.fresh]
-    files = [at for at, block in enumerate(found) if block.tool == "Read" and not block.is_thinking]
-    assert outcome.report.reason == "brim"
-    assert {at for at in files if found[at].kind == blocks.RESULT} <= set(changed)
-    assert outcome.marked == changed[0] == 1

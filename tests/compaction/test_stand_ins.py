@@ -131,29 +131,6 @@ def test_a_preview_says_whose_result_it_is() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("marks", "was_read", "is_previewed"),
-    [
-        ({}, False, True),
-        ({"is_error": True}, False, False),
-        ({"is_error": True}, True, True),
-    ],
-    ids=["bulk", "failed", "failed a while ago"],
-)
-def test_what_failed_is_shown_whole_until_it_was_read(
-    marks: dict[str, bool], *, was_read: bool, is_previewed: bool
-) -> None:
-    """Here as where results arrive: a failure is what the model has to read."""
-    text = "\n".join(f"2026-01-08 12:00:{n % 60:02d} request {n} served" for n in range(300))
-    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "make logs"}}
-    result = {"type": "tool_result", "tool_use_id": "t1", "content": text} | marks
-    block, clock = read_of("user", result, {"role": "assistant", "content": [call]})
-
-    made = stand_ins.preview_stand_in(block, clock, Rules(), 1, was_read=was_read)
-
-    assert (made is not None) == is_previewed
-
-
 def test_the_names_of_a_call_stand_in_the_first_of_its_long_texts() -> None:
     """Once is enough."""
     long_text = "The first line\n" + "see total_of_orders and more of it\n" * 20
@@ -210,22 +187,6 @@ FILLER = " and so on" * 99
 def test_a_first_sentence_ends_with_its_mark_or_its_line(text: str, first: str) -> None:
     """And has two hundred characters at most."""
     assert prose_line(text) == first
-
-
-@pytest.mark.parametrize(
-    ("characters", "room"), [(999, 100), (1_200, 120), (4_990, 499), (5_000, 500), (9_000, 500)]
-)
-def test_names_take_a_tenth_of_what_they_stand_for_within_limits(
-    characters: int, room: int
-) -> None:
-    """A hundred characters at least, five hundred at most; each name with a space before it."""
-    text = "".join(f"name_{n:04} " for n in range(characters // 10 + 1))[:characters]
-    line = stand_ins.line_stand_in(result_of(text), Clock(), 2)
-    assert line
-
-    appended = line.fields["content"].partition("]")[2]
-
-    assert len(appended) == room // 10 * 10
 
 
 @pytest.mark.parametrize(("room", "is_kept"), [(99, True), (100, False)])
