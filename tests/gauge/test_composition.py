@@ -183,26 +183,6 @@ def test_the_first_request_is_the_floor_but_for_what_was_said(session: SessionBu
     assert found.client == {"file": 1_000}
 
 
-def test_unrecorded_growth_is_unexplained(session: SessionBuilder) -> None:
-    """What no text accounts for is shown as such, be it growth or a drop."""
-    session.prompt("go")
-    session.reply(40_000, text_block("a" * 342))
-    session.prompt("p" * 342)
-    session.reply(50_000)
-
-    parts = composed(session).parts
-
-    assert parts["unexplained"] == 10_000 - 2 * (100 + 100)
-    call = session.tool_call(50_100)
-    session.tool_result(call, "x" * 28_500)
-    assert composed(session).parts["tool_result"] == 0, "what follows the last request is the tail"
-    session.reply(60_200)
-    session.reply(55_000)
-    fallen = composed(session).parts  # nothing says what was dropped, so none of them shrinks
-    assert fallen["tool_result"] > 9_000
-    assert fallen["unexplained"] < parts["unexplained"] - 5_000
-
-
 @pytest.mark.parametrize("by_service", [False, True])
 def test_results_that_were_cleared_do_not_count_any_more(
     session: SessionBuilder, by_service: bool
@@ -334,22 +314,6 @@ def test_results_are_told_by_tool_and_by_file(session: SessionBuilder) -> None:
     (file,) = found.files
     assert (file.file, file.reads) == ("/a.py", 1)
     assert file.tokens == found.tools["Edit"] + found.tools["Read"]
-
-
-def test_a_read_repeats_where_it_overlaps_an_earlier_one(session: SessionBuilder) -> None:
-    """Paging through a file is no repetition; reading lines again is."""
-    session.prompt("go")
-    tokens = 40_000
-    for lines in ({"limit": 100}, {"offset": 101, "limit": 100}, {"offset": 50, "limit": 10}, {}):
-        call = session.tool_call(tokens, "Read", file_path="/a.py", **lines)
-        session.tool_result(call, "r" * 2_850)
-        tokens += 1_100
-    session.reply(tokens)
-
-    (file,) = composed(session).files
-
-    assert file.reads == 4
-    assert file.repeated_tokens == pytest.approx(file.tokens / 2, abs=25)
 
 
 @pytest.mark.row("S2-02")

@@ -178,43 +178,6 @@ def test_a_turn_is_told_with_what_it_added() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("tokens", "cells"),
-    [
-        (100_000, ["100,000", "100.0%"]),
-        (1_249, ["1,249", "1.2%"]),
-        (1_260, ["1,260", "1.3%"]),
-        (60, ["60", "0.1%"]),
-        (46, ["46", "0.0%"]),
-        (0, ["0", "0.0%"]),
-        (-46, ["-46", "0.0%"]),
-        (-1_260, ["-1,260", "-1.3%"]),
-    ],
-)
-def test_a_share_is_told_to_a_tenth_of_a_percent(tokens: int, cells: list[str]) -> None:
-    """Next to nothing is nothing, on either side."""
-    assert composition_text._token_cells(tokens, 100_000) == cells
-
-
-@pytest.mark.parametrize(
-    ("tokens", "told"),
-    [
-        (5, []),
-        (0, []),
-        (-1, ["  1 tokens of what is listed were dropped; no record says which."]),
-        (-1_200, ["  1,200 tokens of what is listed were dropped; no record says which."]),
-    ],
-)
-def test_what_was_dropped_is_told_however_little_it_is(tokens: int, told: list[str]) -> None:
-    """Where the last part, which nothing explains, is less than nothing."""
-    parts = [
-        {"kind": "user", "name": "user text", "tokens": 100},
-        {"kind": "unexplained", "name": "unexplained", "tokens": tokens},
-    ]
-
-    assert composition_text.part_lines({"parts": parts, "occupancy_tokens": 100})[1:] == told
-
-
 def test_a_session_that_asked_for_nothing_yet_is_known_by_its_file(
     session: SessionBuilder,
 ) -> None:

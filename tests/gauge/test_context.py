@@ -99,22 +99,6 @@ def test_turns_and_compactions_are_counted(session: SessionBuilder) -> None:
     assert (measured.measured_tokens, measured.floor_tokens < 5_000) == (5_000, True)
 
 
-def test_what_came_after_the_last_request_is_estimated_from_its_length(
-    session: SessionBuilder,
-) -> None:
-    """A reply has been measured by nobody yet, nor has a result."""
-    call = session.tool_call(20_000, command="ls")
-    _, asked = followed(session)
-    session.tool_result(call, LONG)
-
-    _, answered = followed(session)
-
-    assert answered.measured_tokens == 20_000
-    added = answered.since_tokens - asked.since_tokens
-    assert 0.8 < added / (len(LONG) / 3) < 1.7
-    assert answered.next_tokens == 20_000 + answered.since_tokens
-
-
 @pytest.mark.parametrize("keeps", ["names", "stretch", "nothing", "unknown"])
 def test_rows_that_a_compaction_kept_are_in_the_next_request(
     session: SessionBuilder, keeps: str
@@ -203,20 +187,3 @@ def test_a_context_of_which_nothing_else_is_known_is_what_was_measured() -> None
     assert (measured.next_tokens, measured.next_tokens_if_uncompacted) == (1_000, 1_000)
     assert (unknown.next_tokens, unknown.next_tokens_if_uncompacted) == (0, 0)
     assert (measured.purged_tokens, measured.undone_tokens, measured.floor_tokens) == (0, 0, 0)
-
-
-@pytest.mark.parametrize(("between", "is_kept"), [(998, True), (999, False)])
-def test_what_a_compaction_kept_is_found_a_thousand_rows_back(
-    session: SessionBuilder, between: int, is_kept: bool
-) -> None:
-    """Not further: it keeps the last round, which is seldom longer."""
-    kept = session.prompt(LONG)["uuid"]
-    for _ in range(between):
-        session.prompt("x")
-    session.reply(60_000)
-    told = {"trigger": "auto", "preTokens": 60_000, "preservedMessages": {"uuids": [kept]}}
-    session.row("system", subtype="compact_boundary", compactMetadata=told)
-
-    _, context = followed(session)
-
-    assert (context.since_tokens > 0) is is_kept

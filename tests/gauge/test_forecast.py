@@ -103,29 +103,6 @@ def test_an_uneven_session_leans_on_what_is_usual_and_a_large_result_is_no_trend
     assert 0.6 * figures(calm, 60_000)[1] < after_one < figures(calm, 60_000)[1]
 
 
-@pytest.mark.parametrize(
-    ("growths", "as_usual"),
-    [
-        ([1_200] * 12, False),
-        ([9_000] * 12, False),
-        ([100] * 9 + [5_000] + [100] * 10, True),
-        ([50] * 12, True),
-    ],
-)
-def test_a_figure_far_from_dividing_by_the_last_growths_is_marked(
-    growths: list[int], as_usual: bool
-) -> None:
-    """Slow sessions and uneven ones go on as usual; a steady pace needs no reason."""
-    readings = [50_000]
-    for growth in growths:
-        readings.append(readings[-1] + growth)
-
-    answer = forecast(readings, 60_000)
-
-    assert answer is not None
-    assert answer.is_as_usual is as_usual
-
-
 def test_the_interval_is_wider_close_to_the_point_and_where_little_is_known() -> None:
     """One result decides near it; two readings tell little."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.guard.dialogue import Talk
 
-from brimline.fast import paths, policy
+from brimline.fast import paths
 from brimline.gauge import session_status
 from brimline.settings import config, stamps
 from brimline.testing import SessionBuilder
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 REPLY = 120
-OLDER = "claude-sonnet-4-5-20250929"
 
 
 @pytest.mark.row("S4-16")
@@ -64,34 +63,6 @@ def test_only_automatic_compactions_near_the_point_teach(
     assert _point(talk) == point
 
 
-@pytest.mark.parametrize(
-    ("occupancies", "point"),
-    [
-        # What was refused may be far more than the window: one result can overshoot it.
-        ([196_000, 198_000, 260_000], 198_120),
-        ([199_900, 210_000, 260_000], 200_000),
-        # A gateway may refuse earlier than the model's window.
-        ([150_000, 151_000, 152_000], 151_120),
-        # A context that was half empty was refused for another reason; two are too few.
-        ([90_000] * 10, 200_000),
-        ([150_000] * 2, 200_000),
-    ],
-)
-def test_refusals_teach_where_the_client_waits_for_them(
-    occupancies: list[int], point: int, talk: Talk, world: Path
-) -> None:
-    """They are kept apart: a model that is compacted by itself has learned nothing from them."""
-    talk.session.model = OLDER
-    talk.use(context_window=200_000)
-    _compact(talk, world, occupancies)
-
-    source = "window" if point == 200_000 and occupancies[1] < 200_000 else "learned"
-    assert _point(talk) == (point, source)
-    talk.session.model = "claude-sonnet-4-6"
-    assert _point(talk) == (167_000, "window")
-    assert "compaction expected at 167,000" in talk.after_tool(166_000).note
-
-
 @pytest.mark.row("S4-16", "S4-18")
 @pytest.mark.parametrize(
     ("before", "after", "tokens"),
@@ -116,23 +87,6 @@ def test_only_what_is_automatic_before_and_after_and_measured_counts(
     assert _point(talk) == (167_000, "window")
 
 
-def test_what_is_compacted_while_nobody_is_there_is_not_learned(talk: Talk, world: Path) -> None:
-    """The client does that before its cache expires, wherever the context stands then."""
-    for number in range(5):
-        other = _other(talk, world, f"s{number}")
-        other.session.reply(160_000)
-        other.tell("Stop")
-        spool = Path(talk.home_dir, "sessions", other.session.session_id, "spool.jsonl")
-        line = json.loads(spool.read_text(encoding="utf-8").splitlines()[-1])
-        spool.write_text(
-            json.dumps(line | {"at": line["at"] - 3_240}, separators=(",", ":")) + "\n"
-        )
-        other.compact()
-
-    assert not Path(talk.home_dir, "learned.jsonl").exists()
-    assert _point(talk) == (167_000, "window")
-
-
 def test_the_tail_is_part_of_what_is_learned(talk: Talk, world: Path) -> None:
     """The client compacts on what it would send, which the last usage does not hold yet."""
     for number in range(3):
@@ -142,26 +96,6 @@ def test_the_tail_is_part_of_what_is_learned(talk: Talk, world: Path) -> None:
         other.compact()
 
     assert _point(talk) == (161_000, "learned")
-
-
-def test_a_point_holds_for_its_window_and_later_ones_replace_it(talk: Talk, world: Path) -> None:
-    """Each start brings the compiled settings up to date; what the user says beats it all."""
-    _compact(talk, world, [_with_left(20)] * 5)
-    assert _point(talk) == (160_000, "learned")
-    talk.session.model = "claude-opus-5"
-    assert _point(talk) == (967_000, "window")
-    talk.session.model = "claude-sonnet-4-6"
-    talk.patch.setenv("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "150000")
-    assert _point(talk) == (117_000, "settings")
-    talk.patch.setenv("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "200000")
-    talk.patch.setenv("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", "50")
-    assert _point(talk) == (160_000, "learned")
-    _compact(talk, world, [93_000 - REPLY] * 10)  # near what the percentage says
-    assert _point(talk) == (93_000, "learned")
-    talk.use(compaction_tokens=150_000)
-    assert _point(talk) == (150_000, "config")
-    learned = policy.load(talk.home_dir, talk.session.cwd).learned
-    assert learned["points"] == {"200000:200000": 93_000}
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff\xfe", b'{"points": 7}'])

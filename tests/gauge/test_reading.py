@@ -16,7 +16,7 @@ from brimline.gauge.reading import Reading, make_reading, measure_session
 from brimline.settings.values import default_values
 from brimline.state.session import WINDOW, SessionState, Snapshot
 from brimline.testing import SessionBuilder, text_block
-from brimline.transcript.usage import Tail, read_tail
+from brimline.transcript.usage import read_tail
 
 if TYPE_CHECKING:
     from tests.guard.dialogue import Talk
@@ -133,21 +133,6 @@ def test_a_compaction_counts_before_it_is_written(session: SessionBuilder, home_
     os.unlink(session.path)
     session.reply(30_000)  # rewritten since, and shorter: its offsets mean something else now
     assert _measured(session, home_dir).occupancy_tokens == 30_000
-
-
-def test_where_nobody_knows_which_is_newer_the_transcript_counts(
-    session: SessionBuilder,
-) -> None:
-    """A row without a usable time is not overruled, and a boundary without one lets nothing by."""
-    session.reply(100_000, timestamp="yesterday")
-    snapshot = Snapshot(at=session.now + 5, occupancy_tokens=90_000)
-    assert _reading(session, snapshot).occupancy_tokens == 100_000
-    session.row("system", subtype="compact_boundary", timestamp=None)
-
-    assert _reading(session, snapshot).occupancy_tokens is None
-    alone = Snapshot(at=5.0, window_tokens=1_000_000, occupancy_tokens=250_000, model="claude")
-    reading = make_reading(Tail(), alone, _policy())
-    assert (reading.document()["used_ratio"], reading.model) == (0.25, "claude")
 
 
 def test_a_request_that_the_file_does_not_hold_yet_counts_for_the_speed(
@@ -306,20 +291,3 @@ def test_earlier_requests_are_fetched_where_few_are_known(
     reading.fill_in_occupancies()
 
     assert reading.history == sizes[30 - fetched :]
-
-
-def test_a_request_that_the_file_does_not_hold_yet_stays_the_last(
-    session: SessionBuilder, home_dir: str
-) -> None:
-    """Behind those that it holds; without a file nothing is fetched."""
-    session.reply(10_000)
-    session.reply(11_000)
-    reading = _measured(session, home_dir)
-    reading.history = [12_000]
-    reading.fill_in_occupancies()
-    unknown = _measured(session, home_dir)
-    unknown.history, unknown.transcript = [12_000], None
-    unknown.fill_in_occupancies()
-
-    assert reading.history == [10_000, 11_000, 12_000]
-    assert unknown.history == [12_000]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,24 +47,6 @@ def test_a_status_has_what_the_file_and_the_session_tell(
     assert [before[name] for name in told] == [40_000, 1, False, None]
     assert [after[name] for name in told] == [40_000, 1, True, None]
     assert before["transcript"] == session.path
-
-
-def test_a_file_of_another_name_is_that_of_the_session_in_its_rows(
-    session: SessionBuilder, home_dir: str, world: Path
-) -> None:
-    """Where nothing is known under its own, as of a subagent."""
-    session.reply(40_000)
-    copy = str(world / "agent-1.jsonl")
-    shutil.copy(session.path, copy)
-
-    first = status(session, home_dir, copy)["session_id"]
-    SessionState(home_dir, "agent-1").switch_off_or_on(off=True)
-
-    assert first == session.session_id
-    assert status(session, home_dir, copy)["session_id"] == "agent-1"
-    os.unlink(copy)
-    Path(copy).write_text("")
-    assert status(session, home_dir, copy)["session_id"] == "agent-1"
 
 
 def test_whoever_watches_hears_how_many_bytes_were_read(

@@ -62,66 +62,6 @@ def test_a_calm_session_has_a_velocity_and_a_forecast_too(speak: str, talk: Talk
     assert told["predicted_exhaustion_ops"] > 0
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "renewed"),
-    [
-        (80_000, 80_000, False),
-        (80_000, 81_999, False),
-        (80_000, 82_000, True),
-        (80_000, 78_001, False),
-        (80_000, 78_000, True),
-        (106_700, 106_900, True),
-        (139_000, 139_001, False),
-    ],
-)
-def test_after_a_tool_the_file_is_renewed_when_a_point_or_the_tier_moved(
-    before: int, after: int, renewed: bool, talk: Talk
-) -> None:
-    """A point of the window either way, or another tier; prompts and ends of turns always."""
-    talk.after_tool(before)
-    first = _stamp(talk)
-    talk.after_tool(after)
-
-    assert (_stamp(talk) != first) is renewed
-    assert _told(talk)["occupancy_tokens"] == (after if renewed else before)
-    for speak in (talk.at_prompt, talk.at_stop):
-        first = _stamp(talk)
-        speak()
-        assert _stamp(talk) != first
-        assert _told(talk)["occupancy_tokens"] == after
-
-
-def test_small_steps_add_up_and_a_point_is_one_of_the_window(talk: Talk) -> None:
-    """The measure is what the file says, not the last reading."""
-    told = []
-    for tokens in range(80_000, 84_500, 500):
-        talk.after_tool(tokens)
-        told.append(_told(talk)["occupancy_tokens"])
-    talk.anew("large")
-    talk.use(context_window=1_000_000)
-    for tokens in (50_000, 59_999, 60_000):
-        talk.after_tool(tokens)
-        told.append(_told(talk)["occupancy_tokens"])
-
-    assert told == [80_000] * 4 + [82_000] * 4 + [84_000] + [50_000, 50_000, 60_000]
-
-
-def test_what_measures_nothing_leaves_it_alone(talk: Talk) -> None:
-    """Gates and subagents make none; an unknown fill keeps the last figures."""
-    talk.load(100_000)
-    talk.tell("PreToolUse", tool_name="Read", tool_input={"file_path": "/p/a.py"})
-    talk.after_tool(140_000, agent_id="agent-1")
-    assert not talk.kept("telemetry.json").exists()
-    talk.after_tool()
-    first = _stamp(talk)
-    talk.session.compact(167_000)
-
-    for speak in (talk.after_tool, talk.at_prompt, talk.at_stop):
-        speak()
-
-    assert _stamp(talk) == first
-
-
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"v": 99}', b'{"v": 1}', b"\xff"])
 def test_a_damaged_file_is_renewed(content: bytes, talk: Talk) -> None:
     """With the very next tool."""
@@ -136,12 +76,6 @@ def test_a_damaged_file_is_renewed(content: bytes, talk: Talk) -> None:
 def _told(talk: Talk) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(talk.kept("telemetry.json").read_bytes())
     return found
-
-
-def _stamp(talk: Talk) -> tuple[int, int]:
-    """What changes whenever the file is replaced."""
-    found = talk.kept("telemetry.json").stat()
-    return found.st_ino, found.st_mtime_ns
 
 
 @pytest.mark.parametrize(("growth", "is_news"), [(1_999, False), (2_000, True), (-2_000, True)])

@@ -83,29 +83,6 @@ def test_the_clients_variables_bound_the_window(
     assert (window.tokens, window.source) == (tokens, source)
 
 
-@pytest.mark.parametrize(
-    ("setting", "requested", "model", "source"),
-    [
-        ("sonnet[1m]", None, SONNET, "settings"),
-        ("claude-sonnet-4-5-20250929[1M]", None, SONNET, "settings"),
-        ("opus[1m]", None, SONNET, "model"),
-        ("sonnet", None, SONNET, "model"),
-        ("sonnet[1m]", None, None, "settings"),
-        (None, "claude-sonnet-4-5-20250929[1m]", SONNET, "settings"),
-        ("sonnet[1m]", "claude-sonnet-4-5-20250929", SONNET, "model"),
-        (5, None, SONNET, "model"),
-    ],
-)
-def test_the_mark_of_a_large_window_counts_for_the_model_that_runs(
-    setting: Any, requested: str | None, model: str | None, source: str
-) -> None:
-    """`[1m]` asks for a million tokens, unless another model took over since."""
-    window = _window(client={"model": setting}, model=model, requested_model=requested)
-
-    assert window.source == source
-    assert window.tokens == (1_000_000 if source == "settings" else 200_000)
-
-
 @pytest.mark.row("S0-29")
 @pytest.mark.parametrize(
     ("model", "version", "tokens"),
@@ -303,49 +280,6 @@ def test_an_idle_session_is_compacted_by_newer_clients(
 def _brim_of(window: int = 200_000, version: str = "2.1.42", **known: Any) -> CompactionPoint:
     known = {"configured": None, "client": {}, "model": SONNET, "version": version} | known
     return _resolve(window=Window(window, "config"), **known)
-
-
-@pytest.mark.parametrize(
-    ("known", "tokens", "source", "ending", "enforced"),
-    [
-        ({}, 167_000, "window", "compaction", True),
-        ({"window": 30_000}, 0, "window", "compaction", True),
-        ({"client": {"autocompact_enabled": False}}, 177_000, "settings", "stop", False),
-        ({"client": {"autocompact_enabled": False}, "window": 20_000}, 0, "settings", "stop", 0),
-        ({"client": {"autocompact_window": 150_000}}, 117_000, "settings", "compaction", True),
-        ({"client": {"autocompact_window": 250_000}}, 167_000, "settings", "compaction", True),
-        (
-            {"client": {"autocompact_window_by_model": {SONNET: 100_000}}},
-            *(67_000, "settings", "compaction", True),
-        ),
-        (
-            {"client": {"autocompact_window": 150_000, "autocompact_pct": 50}},
-            *(65_000, "settings", "compaction", True),
-        ),
-        (
-            {"client": {"autocompact_window": 150_000, "autocompact_pct": 99}},
-            *(117_000, "settings", "compaction", True),
-        ),
-        ({"configured": 90_000, "learned": {"200000:200000": 5}}, 90_000, "config", *"x1"),
-        ({"learned": {"200000:200000": 150_000}}, 150_000, "learned", *"x1"),
-        ({"learned": {"200000:100000": 150_000}}, 167_000, "window", *"x1"),
-        ({"remaining_percent": 25}, 150_000, "preset", *"x1"),
-        ({"remaining_percent": 0}, 200_000, "preset", *"x1"),
-        (
-            {"client": {"autocompact_enabled": False}, "remaining_percent": 25},
-            *(177_000, "settings", "stop", False),
-        ),
-    ],
-)
-def test_the_brim_is_where_the_first_source_says(
-    known: dict[str, Any], tokens: int, source: str, ending: str, enforced: object
-) -> None:
-    """What was learned holds for these settings alone; a percentage can only lower it."""
-    point = _brim_of(**known)
-
-    assert (point.tokens, point.source) == (tokens, source)
-    if ending != "x":
-        assert (point.ending, point.enforced) == (ending, bool(enforced))
 
 
 def test_newer_clients_compact_the_windows_that_were_seen() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from brimline.gauge import composition_text, session_status, wording
+from brimline.gauge import wording
 
 DOCUMENT: dict[str, Any] = {
     "occupancy_tokens": 120_000,
@@ -185,51 +185,3 @@ def test_a_tier_that_was_entered_fits_above_the_prompt() -> None:
     assert entered == "brimline: 45,500 tokens to compaction; from here on tier L3"
     past = wording.tier_entry_notice_text(DOCUMENT | {"tier": 3, "margin_tokens": -9})
     assert past.startswith("brimline: 0 tokens to compaction;")
-
-
-def test_the_status_of_a_session_says_what_else_is_known() -> None:
-    """Switched off, a gateway, compactions so far, what a purge or a restore changed since."""
-    document = DOCUMENT | {
-        "session_id": "s1",
-        "off": False,
-        "gateway_saved_tokens": None,
-        "compactions": 2,
-    }
-    shown = session_status.text(document)
-    assert shown.startswith("Session s1\n  the brim ")
-    assert "2 so far" in shown
-    assert not any(word in shown for word in ("brimline    off", "gateway", "Measured"))
-    assert "off in this session until /brim:on" in session_status.text(document | {"off": True})
-    saved = session_status.text(document | {"gateway_saved_tokens": 1_200})
-    assert "1,200 tokens kept out of the last request" in saved
-    unmeasured = session_status.text(document | {"occupancy_tokens": None})
-    assert "so far" not in unmeasured
-    assert session_status.text(document, 900).endswith(
-        "\nMeasured before a purge, which took out ~900 tokens."
-    )
-    assert session_status.text(document, -900).endswith(
-        "\nMeasured before a restore, which brought back ~900 tokens."
-    )
-
-
-@pytest.mark.parametrize(
-    ("tokens", "cells"),
-    [
-        (1_234, ["1,234", "1.2%"]),
-        (50, ["50", "0.1%"]),
-        (49, ["49", "0.0%"]),
-        (-49, ["-49", "0.0%"]),
-        (-60, ["-60", "-0.1%"]),
-        (100_000, ["100,000", "100.0%"]),
-    ],
-)
-def test_a_share_is_told_to_a_tenth_and_nothing_is_never_less(
-    tokens: int, cells: list[str]
-) -> None:
-    """Of a part of the context."""
-    report = {"occupancy_tokens": 100_000, "tool_results_by_tool": []}
-    part = {"tokens": tokens, "name": "user text", "kind": "user"}
-
-    (row,) = composition_text._rows_of_part_and_its_tools(part, report)
-
-    assert row[:3] == [*cells, "user text"]
