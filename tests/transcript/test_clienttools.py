@@ -11,28 +11,6 @@ from brimline.transcript import clienttools
 OPEN = 1 << 62
 
 
-@pytest.mark.parametrize(
-    ("arguments", "subject", "lines"),
-    [
-        ({"file_path": "/a.py"}, "/a.py", (1, OPEN)),
-        ({"file_path": "/a.py", "offset": 10, "limit": 5}, "/a.py", (10, 15)),
-        ({"notebook_path": "/a.ipynb"}, "/a.ipynb", (1, OPEN)),
-        ({"command": "make", "description": "x"}, "make", (1, OPEN)),
-        ({"url": "http://x", "prompt": "sum up"}, "http://x", (1, OPEN)),
-        ({"description": "Find it", "prompt": "Find it in all files"}, "Find it", (1, OPEN)),
-        ({"file_path": ["/a.py"], "offset": True, "limit": "5"}, "", (1, OPEN)),
-        ({}, "", (1, OPEN)),
-    ],
-)
-def test_a_call_says_what_it_is_about(
-    arguments: dict[str, Any], subject: str, lines: tuple[int, int]
-) -> None:
-    """The file, command or address, and the lines of a read; of other values nothing."""
-    assert clienttools.subject_of_call(arguments) == subject
-    assert clienttools.half_open_line_range_asked_for(arguments) == lines
-    assert clienttools.file_of_call(arguments) == (subject if subject.startswith("/") else "")
-
-
 def test_a_read_of_named_lines_or_pages_is_a_page() -> None:
     """Of a value that is not given nothing is asked."""
     assert clienttools.asks_for_part_of_file({"file_path": "/a.py", "limit": 5})

@@ -21,27 +21,6 @@ if TYPE_CHECKING:
     from brimline.testing import SessionBuilder
 
 
-def test_clients_differ_in_what_they_write(session: SessionBuilder) -> None:
-    """An expected size until a request was made, blocks, the summary alone; no subagent's rows."""
-    figures = {"trigger": "auto", "preTokens": 167_000, "postTokens": 30_000}
-    session.row("system", subtype="compact_boundary", compactMetadata=figures)
-    assert measure(session.path).compactions[0].post_tokens == 30_000
-    content = [{"type": "text", "text": "x" * 700}, {"type": "text", "text": "y" * 70}]
-    session.row("user", message={"content": content}, isCompactSummary=True)
-    session.row("system", subtype="compact_boundary", isSidechain=True)
-    session.reply(9_000, isSidechain=True)
-    session.reply(41_000)
-    session.compact(0, summary="x" * 500, legacy=True)
-    session.compact(0, summary="x" * 400, legacy=True)
-    session.reply(40_000)
-
-    first, second, third = measure(session.path).compactions
-
-    assert (first.post_tokens, first.summary_characters) == (41_000, 770)
-    assert (second.trigger, second.pre_tokens, second.post_tokens) == (None, None, None)
-    assert (third.post_tokens, third.summary_characters) == (40_000, 400)
-
-
 @pytest.mark.parametrize(
     "notice",
     [
@@ -63,24 +42,6 @@ def test_a_compaction_while_nobody_was_there_is_called_idle(
         ("auto", 300_000),
         ("idle", 310_000),
     ]
-
-
-@pytest.mark.parametrize(
-    "figures",
-    [
-        *(None, 5, [], "auto", {"trigger": 5, "preTokens": "many"}),
-        *({"preTokens": -1}, {"preTokens": True}),
-    ],
-)
-def test_foreign_figures_are_unknown(figures: Any, session: SessionBuilder) -> None:
-    """A row of another shape is still a compaction."""
-    session.row("system", subtype="compact_boundary", compactMetadata=figures, uuid=7, timestamp=8)
-    session.row("user", message="none", isCompactSummary=True)
-
-    (found,) = measure(session.path).compactions
-
-    assert found[:5] == (None, None, None, None, None)
-    assert found.summary_characters == 0
 
 
 thorough = settings(max_examples=150)

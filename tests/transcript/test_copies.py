@@ -103,22 +103,6 @@ def test_a_compaction_with_a_summary_has_no_copies(session: SessionBuilder) -> N
     assert not any(found.is_copy(fields) for fields in read.rows_of_file(session.path))
 
 
-def test_a_ledger_that_stops_among_the_copies_goes_on_rightly(told: Told) -> None:
-    """A hook may read while the client is still writing them."""
-    session = told(False)
-    whole = Path(session.path).read_bytes()
-    lines = whole.splitlines(keepends=True)
-    expected = _carried(told(None))
-    for cut in range(len(lines)):
-        record = ledger.Ledger("s")
-        Path(session.path).write_bytes(b"".join(lines[:cut]))
-        fold.fold_new_rows(record, session.path)
-        record = ledger.from_document(ledger.to_document(record), "s")
-        Path(session.path).write_bytes(whole)
-        fold.fold_new_rows(record, session.path)
-        assert _of_ledger(record) == expected
-
-
 def test_a_compaction_by_handle_gets_its_anchors(told: Told, home_dir: str) -> None:
     """The boundary names every row behind it; nothing else changes."""
     session = told(False)

@@ -241,24 +241,6 @@ def test_of_a_first_line_that_is_longer_than_a_megabyte_nothing_is_known(
         find.checked_transcript(str(tmp_path / "gone"))
 
 
-@pytest.mark.parametrize(
-    ("name", "told"),
-    [
-        ("zz", "no session 'zz' is known: `brimline history` lists them"),
-        ("a", "2 sessions begin with 'a': write more of the id"),
-        ("", "no session '' is known: `brimline history` lists them"),
-    ],
-)
-def test_a_name_that_is_none_or_several_sessions_is_told_in_words(name: str, told: str) -> None:
-    """The whole id is one, though others begin with it."""
-    with pytest.raises(SessionError) as raised:
-        find.only_matching_id(name, ["a1", "a12", "b"])
-
-    assert str(raised.value) == told
-    assert find.only_matching_id("a1", ["a1", "a12", "b"]) == "a1"
-    assert find.only_matching_id("b", ["a1", "a12", "b"]) == "b"
-
-
 @pytest.mark.parametrize(("more", "found"), [(0, "second"), (1, "first")])
 def test_who_a_session_began_with_is_looked_for_in_its_last_4_mb(
     build: Callable[..., SessionBuilder], more: int, found: str

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from brimline.bulk import contents, layout, put
 from brimline.fast import json, paths
 from brimline.figures import lookback, store
 from brimline.recall import deep, hits
-from brimline.session import inspect, originals, purge, restore
+from brimline.session import inspect, purge, restore
 from brimline.transcript import find, read, row
 
 from .test_recordings import recordings
@@ -128,20 +127,3 @@ def test_inspect_counts_the_turns_that_began_in_a_session(first: str, home_dir: 
     assert (whole.turns, len(whole.occupancies)) == (3, 7)
     assert (second.turns, len(second.occupancies)) == (1, 3)
     assert second.context.composed.parts["user"] > 0
-
-
-@pytest.mark.parametrize("go_on", [purged, forked])
-def test_a_line_in_the_second_session_is_recalled_from_the_first(
-    first: str, home_dir: str, go_on: GoOn
-) -> None:
-    """With the store gone the original is in the file that the session went on from."""
-    results = [
-        each.text for fields in read.rows_of_file(first) for each in row.main_thread_results(fields)
-    ]
-    bulk = max(results, key=len)
-    key = layout.PREFIX + put.sha256(bulk.encode())
-    second = go_on(first, home_dir)
-    assert layout.shorten_key(key).encode() in Path(second).read_bytes()
-
-    assert originals.put_back_into_store(home_dir, layout.shorten_key(key))
-    assert contents.read_content(home_dir, key) == bulk.encode()

@@ -22,7 +22,6 @@ from brimline.figures import bill, spending
 from brimline.recall import deep
 from brimline.session import inspect, purge, repair, session_documents
 from brimline.transcript import read, row
-from brimline.transcript.typed import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -98,33 +97,6 @@ def test_every_reader_says_what_it_says_without_the_compaction(
     assert reader(str(compacted), home_dir) == reader(str(plain), home_dir)
 
 
-@pytest.mark.parametrize("name", [*NAMES, FORKED])
-def test_what_is_in_the_context_is_what_was_sent(recordings: Path, name: str) -> None:
-    """The occupancy is the last request's; calls and replies are equal to it to a character.
-
-    So are results, but for what the client attaches, some of which it sends inside them.
-    """
-    path = str(recordings / name / "compacted.jsonl")
-    last = sent(recordings, name)["last"]
-    held: Counter[str] = Counter()
-    carried: Counter[str] = Counter()
-    for each in Session().rows_of(path):
-        if each.is_boundary:
-            held.clear()
-        if each.request:
-            carried = held.copy()
-        for piece in each.entry.pieces:
-            held[piece.kind] += piece.characters
-    composed = inspect.inspect(path).context.composed
-
-    assert composed.occupancy_tokens == composed.parts.total() == last["tokens"]
-    characters = last["characters"]
-    for kind in ("assistant", "tool_input"):
-        assert carried[kind] == characters[kind], kind
-    attached = carried["client"] + carried["hook"]
-    assert carried["tool_result"] <= characters["tool_result"] <= carried["tool_result"] + attached
-
-
 def test_a_fork_has_what_was_said_before_the_compaction(recordings: Path) -> None:
     """It begins with the compaction: what was written again is all that it has of before.
 
@@ -151,25 +123,6 @@ def test_inspect_says_what_a_resume_sends(
         after = inspect.inspect(report.copy.path)
         assert not after.is_undone
         assert after.resume_tokens == pytest.approx(got["repaired"]["tokens"], rel=0.02)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_large_result_is_listed_once_and_where_it_is(recordings: Path, name: str) -> None:
-    """Moved out where the compaction left a line of it, in the context where it was kept."""
-    path = str(recordings / name / "compacted.jsonl")
-    sizes: dict[str, int] = {}
-    for fields in read.rows_of_file(path):
-        if row.is_compaction_row(fields):
-            sizes.clear()
-        for result in row.main_thread_results(fields):
-            sizes.setdefault(result.call_id, len(result.text.encode()))
-    found = inspect.inspect(path)
-    largest = found.largest
-    assert len({large.id for large in largest}) == len(largest) == 10
-    for large in largest:
-        is_less = sizes[large.id] < (large.size_bytes or 0)
-        assert (large.segment, large.moved_out) == (len(found.compactions), is_less), large
-    assert any(large.moved_out for large in largest)
 
 
 @pytest.mark.parametrize("name", BY_HANDLE)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from brimline.testing import text_block
 from brimline.transcript.typed import Row, Session
 
 from .compacted import LINE, compact_inside
@@ -14,47 +13,11 @@ from .compacted import LINE, compact_inside
 if TYPE_CHECKING:
     from brimline.testing import SessionBuilder
 
-REFUSED = "The user doesn't want to proceed with this tool use. the user said:\nno"
-
 
 def read(session: SessionBuilder) -> tuple[Session, list[Row]]:
     """All of it, and its rows."""
     found = Session()
     return found, list(found.rows_of(session.path))
-
-
-@pytest.mark.parametrize(
-    ("content", "is_error", "size_bytes", "characters", "is_users"),
-    [
-        ("é" * 9, False, 18, 9, False),
-        ([text_block("ab"), {"type": "image"}, text_block("c")], True, 3, 4, False),
-        ([{"type": "image"}], False, None, 0, False),
-        (REFUSED, True, len(REFUSED), len(REFUSED), True),
-        (REFUSED, False, len(REFUSED), len(REFUSED), False),
-    ],
-)
-def test_a_call_is_told_with_its_result(
-    session: SessionBuilder,
-    content: Any,
-    is_error: bool,
-    size_bytes: int | None,
-    characters: int,
-    is_users: bool,
-) -> None:
-    """How large it is, whether it failed, and whether the user had a say in it."""
-    session.reply(9_000)
-    call_id = session.tool_call(10_000, command="make")
-    block = {"type": "tool_result", "tool_use_id": call_id, "content": content}
-    session.row("user", message={"content": [block | {"is_error": is_error}]})
-
-    found, rows = read(session)
-
-    call = found.calls[call_id]
-    assert (call.tool, call.subject, call.request, call.segment) == ("Bash", "make", 2, 0)
-    assert (call.size_bytes, call.characters, call.is_error) == (size_bytes, characters, is_error)
-    assert call.is_users is is_users
-    assert [[one.id for one in row.calls] for row in rows] == [[], [call_id], []]
-    assert [[one.call_id for one in row.results] for row in rows] == [[], [], [call_id]]
 
 
 @pytest.mark.parametrize("is_rebuilt", [True, False])

@@ -291,45 +291,6 @@ def test_a_walk_looks_back_so_many_requests(requests: int) -> None:
     assert over.index(True) == {1: 2, 2: 3, 3: 5}[requests]
 
 
-@pytest.mark.parametrize(
-    ("row", "stamp"),
-    [
-        ({"type": "system", "subtype": "compact_boundary", "timestamp": "t"}, "t"),
-        ({"type": "system", "subtype": "compact_boundary"}, ""),
-        ({"isCompactSummary": True, "timestamp": "t"}, "t"),
-        ({"type": "system", "subtype": "microcompact_boundary", "timestamp": "t"}, None),
-    ],
-)
-def test_a_walk_ends_at_a_compaction_and_knows_its_time(
-    row: dict[str, Any], stamp: str | None
-) -> None:
-    """As far as that was written down."""
-    tail = usage.Tail(4)
-
-    assert tail.take_line(json.dumps(row).encode(), 5) is (stamp is not None)
-    assert tail.boundary_timestamp == stamp
-
-
-def test_what_follows_the_last_request_is_counted_and_what_precedes_it_is_not() -> None:
-    """Results between the rows of the last reply too; its output is the largest that is told."""
-    tail = usage.Tail(2)
-    said = {"type": "user", "message": {"content": "abc"}}
-    quoted = {"type": "user", "message": {"content": "de"}, "about": {"usage": 1}}
-    text = {"role": "assistant", "id": "m2", "content": "fghi"}
-    first = text | {"usage": {"input_tokens": 100, "output_tokens": 7}}
-    second = text | {
-        "usage": {"input_tokens": 90, "output_tokens": 3, "cache_read_input_tokens": 60}
-    }
-    rows: list[dict[str, Any]] = [said, quoted, {"type": "assistant", "message": second}, said]
-    rows += [{"type": "assistant", "message": first}, said, quoted]
-    for number, row in enumerate([*rows, json.loads(line(50, "m1")), said]):
-        tail.take_line(json.dumps(row).encode(), 100 - number)
-
-    assert tail.history == [150, 50]
-    assert (tail.result_characters, tail.reply_characters) == (3 + 2 + 3, 8)
-    assert (tail.output_tokens, tail.fresh_tokens) == (7, 90)
-
-
 def _file(folder: Path, data: bytes) -> str:
     path = folder / "transcript.jsonl"
     path.write_bytes(data)

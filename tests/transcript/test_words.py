@@ -40,23 +40,6 @@ def test_words_of_the_user_are_recognised_by_tool_and_text_alone(
     assert words.may_be_users_words(tool, text, is_error=is_error)
 
 
-@pytest.mark.parametrize(
-    ("tool", "text", "is_error"),
-    [
-        ("Bash", f"{REFUSED} the user said:\npush", False),
-        ("Bash", PLAN, False),
-        ("Read", "User has answered your questions: yes", False),
-        ("Bash", "Exit code 1\n" + "x" * 700 + "the user said:\npush", True),
-        ("Grep", "", True),
-    ],
-)
-def test_what_a_program_prints_is_no_word_of_the_user(
-    tool: str, text: str, *, is_error: bool
-) -> None:
-    """Only a call that failed, as a whole, can be taken for a refusal."""
-    assert not words.may_be_users_words(tool, text, is_error=is_error)
-
-
 @pytest.mark.parametrize("mark", [{"holdsPersonsWords": True}, {"userFeedback": "no"}])
 def test_a_mark_of_the_client_is_believed(mark: dict[str, object]) -> None:
     """Newer clients say of a result that a person's words are in it, whatever they are."""
@@ -124,32 +107,6 @@ def test_an_answer_is_what_the_user_chose_or_wrote(text: str, record: object, sa
     assert words.answer_words("AskUserQuestion", result(text, record)) == said
     assert words.answer_words("AskUserQuestion", result(text, record, is_error=True)) == ""
     assert words.answer_words("Bash", result(text, record)) == ""
-
-
-@pytest.mark.parametrize(
-    ("text", "own"),
-    [
-        (" Fix it. ", "Fix it."),
-        ("<system-reminder>x</system-reminder>Fix it.", "Fix it."),
-        ("<ide_opened_file>x</ide_opened_file>\nFix it.", "Fix it."),
-        ("a < b", "a < b"),
-        (
-            "<command-name>/review</command-name><command-args>the diff</command-args>",
-            "/review the diff",
-        ),
-        ("<command-name>/clear</command-name><command-args></command-args>", ""),
-        ("/brim:status", ""),
-        ("/statusquo now", "/statusquo now"),
-        ("<local-command-stdout>x</local-command-stdout>", ""),
-        ("[Request interrupted by user]", ""),
-        ("This session is being continued from a previous one", ""),
-    ],
-)
-def test_what_stands_around_the_users_words_goes(text: str, own: str) -> None:
-    """A command of theirs is taken with what it was given, one of the client's is not."""
-    assert words.users_part_of_prompt(text) == own
-    fields = {"type": "user", "message": {"role": "user", "content": text}}
-    assert words.users_own_message(fields) == own
 
 
 def test_a_prompt_is_what_was_typed_directives_too() -> None:
