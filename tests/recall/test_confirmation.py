@@ -159,32 +159,6 @@ def test_the_proxy_of_the_address_is_the_one_that_is_used(
     assert elsewhere.connections == 0
 
 
-@pytest.mark.parametrize(
-    ("url", "is_same"),
-    [
-        (_URL, True),
-        ("qdrant+http://b.example:6333,a.example:1/team?replication=2", True),
-        (_URL.replace("http", "https"), False),
-        (_URL.replace("a.example", "c.example"), False),
-        (_URL.replace(",b.example", ""), False),
-        (_URL.replace(":1", ":2"), False),
-        (_URL.replace("team", "teams"), False),
-        (f"{_URL}?proxy=http://p.example:1", False),
-        (f"{_URL}?authority=/tmp/own.pem", False),
-    ],
-)
-def test_another_address_is_confirmed_anew(
-    url: str, is_same: bool, home_dir: str, project_dir: str
-) -> None:
-    """Whatever of it decides where things go; not what others see beside them."""
-    os.makedirs(home_dir)
-    confirmation.keep(home_dir, parse_place(_URL))
-    set_url(home_dir, url)
-
-    with contextlib.nullcontext() if is_same else pytest.raises(TeamError, match="is sent to"):
-        assert together.open_queue(home_dir, project_dir)
-
-
 def test_a_data_folder_does_not_bring_its_own_confirmation(
     home_dir: str, project_dir: str, tmp_path: Path
 ) -> None:

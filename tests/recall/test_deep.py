@@ -209,25 +209,6 @@ def test_refusals_answers_and_queued_messages_are_the_users_words_too(
         assert words not in json.dumps(found(brimline, words))
 
 
-def test_a_session_that_goes_on_is_read_on_and_one_rewritten_is_read_again(
-    project_dir: str, brimline: Run
-) -> None:
-    """What it held before stays, as it does when the client deletes the file."""
-    session = talked(project_dir)
-    brimline("memory", "index")
-    session.prompt("Now the walrus migration.")
-    session.reply(9_000, text_block("The walrus tables are moved."))
-    assert brimline("memory", "index", "--json").document["added"] == 2
-    assert len(found(brimline, "walrus")) >= 2
-    data = Path(session.path).read_bytes()
-    Path(session.path).write_bytes(data[data.index(b"\n") + 1 :].replace(b"walrus", b"narwhal"))
-    brimline("memory", "index")
-    assert found(brimline, "narwhal tables")[0]["text"] == "The narwhal tables are moved."
-    os.unlink(session.path)
-    brimline("memory", "index", "--rebuild")
-    assert found(brimline, "narwhal")
-
-
 def test_a_topic_that_was_shortened_leaves_nothing_of_its_former_parts(
     project_dir: str, brimline: Run
 ) -> None:
@@ -272,36 +253,6 @@ def test_notes_checkpoints_and_topics_are_found_and_go_with_their_files(
     brimline("memory", "index")
     assert "topic" not in {hit["source"] for hit in found(brimline, "pelican")}
     assert os.path.exists(session.path)
-
-
-def test_other_projects_are_searched_on_request_and_excluded_ones_never_taken_in(
-    world: Path, project_dir: str, brimline: Run
-) -> None:
-    """What was taken in before a folder was excluded goes, and comes back when it no longer is."""
-    talked(project_dir)
-    other, secret = (world / "other"), (world / "secret" / "inner")
-    for number, folder in enumerate((other, secret)):
-        folder.mkdir(parents=True)
-        session = recorded(str(folder), f"0a1b2c3d-0000-4000-8000-00000000001{number}")
-        session.prompt(f"The {folder.name} albatross.")
-    brimline("memory", "index")
-    assert "albatross" not in json.dumps(found(brimline, "albatross"))
-    assert len(found(brimline, "albatross", "--everywhere", "--limit", "2")) == 2
-
-    brimline("config", "set", "memory.exclude", str((world / "sec*").resolve()))
-    brimline("memory", "index")
-    texts = [hit["text"] for hit in found(brimline, "albatross", "--everywhere")]
-    assert "The other albatross." in texts
-    assert "The inner albatross." not in texts
-    brimline("memory", "index", "--rebuild")
-    assert "The inner albatross." not in json.dumps(found(brimline, "inner", "--everywhere"))
-
-    brimline("config", "set", "memory.exclude", "/")  # the documented way to switch it off
-    brimline("memory", "index")
-    assert brimline("memory", "status", "--json").document["entries"] == {}
-    brimline("config", "unset", "memory.exclude")
-    brimline("memory", "index")
-    assert len(found(brimline, "albatross", "--everywhere", "--limit", "2")) == 2
 
 
 @pytest.mark.row("S2-19", "S2-47")
@@ -367,32 +318,6 @@ def test_a_damaged_search_is_made_again_from_its_sources(
     assert found(brimline, "why was the store dropped")[0]["text"] == QUESTION
 
 
-def test_a_rebuild_begins_a_file_anew_that_is_damaged_where_it_would_not_look(
-    home_dir: str, project_dir: str, brimline: Run
-) -> None:
-    """A page of an index that no reading of sessions needs."""
-    talked(project_dir)
-    brimline("memory", "index")
-    (path,) = Path(home_dir, "search").glob("*.sqlite3")
-    with contextlib.closing(sqlite3.connect(path)) as connection:
-        connection.execute("PRAGMA journal_mode = DELETE").fetchall()
-        ((page,),) = connection.execute(
-            "SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_documents_1'"
-        ).fetchall()
-        ((size,),) = connection.execute("PRAGMA page_size").fetchall()
-    data = bytearray(path.read_bytes())
-    data[(page - 1) * size : page * size] = b"\xff" * size
-    path.write_bytes(data)
-
-    done = brimline("memory", "index", "--rebuild")
-
-    assert "the search file was damaged and begun anew" in done.err
-    (path,) = Path(home_dir, "search").glob("*.sqlite3")
-    with contextlib.closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-    assert found(brimline, "why was the store dropped")[0]["text"] == QUESTION
-
-
 @pytest.mark.row("S4-04", "S2-22", "S4-08")
 def test_the_index_is_given_where_the_client_has_no_memory_of_its_own(
     home_dir: str, project_dir: str, session: SessionBuilder
@@ -416,26 +341,6 @@ def test_the_index_is_given_where_the_client_has_no_memory_of_its_own(
     assert "Topic 249]" not in told
     assert "[truncated]" in told
     assert len(json.loads(told)["hookSpecificOutput"]["additionalContext"]) <= 9_000
-
-
-@pytest.mark.parametrize(
-    ("text", "sizes"),
-    [
-        ("a" * 1_500, [1_500]),
-        ("a" * 1_501, [1_500, 1]),
-        ("a" * 700 + "\n\n" + "b" * 800, [1_501]),
-        ("a" * 701 + "\n\n" + "b" * 800, [701, 800]),
-        ("a" * 1_000 + "\n- " + "b" * 1_000, [1_000, 1_002]),
-        ("\n\n".join(["a" * 1_500] * 13), [1_500] * 12),
-        ("  ", []),
-    ],
-)
-def test_a_text_is_parted_where_paragraphs_end(text: str, sizes: list[int]) -> None:
-    """Into at most twelve parts; the first keeps its name, the others are numbered."""
-    parts = list(deep.split_entry_into_pieces(Record("x", text)))
-
-    assert [len(part.text) for part in parts] == sizes
-    assert [part.ref for part in parts] == ["x", *[f"x#{n}" for n in range(2, 13)]][: len(sizes)]
 
 
 def test_what_was_forgotten_stays_out_until_it_is_said_again(home_dir: str) -> None:

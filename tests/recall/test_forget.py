@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.cli.conftest import brimline, refused
-from tests.recall.test_deep import answered, found
+from tests.recall.test_deep import found
 from tests.recall.worlds import SESSION, recorded, talked
 
-from brimline.bulk import put
-from brimline.carry import ledger, notes
-from brimline.compaction.stand_ins import StandIn
-from brimline.gateway.stickiness import Sent, Stickiness
 from brimline.recall import deep, forget
 from brimline.recall.forget import Kept
 from brimline.rooms import values_in_all_traces
-from brimline.state import forgotten, logs
+from brimline.state import forgotten
 from brimline.state.forgotten import Asked
 
 if TYPE_CHECKING:
@@ -34,63 +29,6 @@ def everything(home_dir: str) -> dict[str, bytes]:
     """All files of the data folder."""
     files = [path for path in Path(home_dir).rglob("*") if path.is_file()]
     return {str(path.relative_to(home_dir)): path.read_bytes() for path in files}
-
-
-def test_a_session_is_forgotten_everywhere_and_stays_so(
-    home_dir: str, project_dir: str, brimline: Run
-) -> None:
-    """Its words are in no file, its id in one line; another session keeps all of its own."""
-    session = talked(project_dir)
-    session.prompt("The capybara plan.")
-    other = recorded(project_dir, OTHER)
-    other.prompt("The marmot plan.")
-    for one in (session, other):
-        answered(home_dir, one, "SessionStart", source="startup")
-        answered(home_dir, one, "Stop")
-        notes.append_note(
-            home_dir, one.session_id, ledger.KEEP, f"A note of {one.session_id}, capybara."
-        )
-        brimline("carry", "checkpoint", "--session", one.session_id)
-        answered(home_dir, one, "PostCompact", compact_summary="The capybara.", trigger="auto")
-        meta = {"session": one.session_id, "cwd": project_dir, "tool": "Bash"}
-        put.put(home_dir, f"capybara output of {one.session_id}".encode(), meta)
-        logs.audit_notice(home_dir, one.session_id, {}, {"kind": "block"})
-        sticky = Stickiness(home_dir, 0.0)
-        stands = {one.session_id[-3:]: StandIn(1, {"text": "capybara"}, "k", 1.0)}
-        sticky.record_request(f"{one.session_id}/", Sent("h", 1, "p", None, 1.0), stands)
-        sticky.close()
-    brimline("history")
-    brimline("memory", "index")
-    backup = Path(session.path + ".backup.20260101_000000")
-    backup.write_bytes(Path(session.path).read_bytes())
-
-    would = brimline("forget", "--session", SESSION, "--dry-run", "--json").document
-    assert would["session_ids"] == [SESSION]
-    told = brimline("forget", "--session", SESSION, "--dry-run").out
-    assert re.search(r"1 session, \d+ entries, 1 output and 1 backup would go", told)
-    assert found(brimline, "capybara plan")
-    done = brimline("forget", "--session", SESSION, "--yes", "--json").document
-    assert (done["sessions"], done["outputs"], done["backups"]) == (1, 1, 1)
-    assert done == would | {"dry_run": False}
-    brimline("memory", "index")
-    brimline("memory", "index", "--rebuild")
-    answered(home_dir, other, "SessionStart", source="startup")
-    assert SESSION not in brimline("history", "--compactions", "--json").out
-    assert brimline("history", "--session", SESSION).code == 1
-
-    kept = everything(home_dir)
-    holding = {name for name, data in kept.items() if SESSION.encode() in data or SESSION in name}
-    # That nothing is taken in again, and from where its own file is read on, is known by its id.
-    assert holding == {"memory/forgotten.jsonl"}
-    assert not backup.exists()
-    assert all(b"capybara plan" not in data for data in kept.values())
-    assert os.path.exists(session.path)
-    assert SESSION not in {hit["group"].partition("/")[0] for hit in found(brimline, "capybara")}
-    assert found(brimline, "marmot")[0]["group"] == OTHER
-    session.prompt("The otter plan.")  # it goes on, and begins anew
-    answered(home_dir, session, "Stop")
-    told = brimline("carry", "show", "--session", SESSION).out
-    assert ("otter" in told, "capybara" in told) == (True, False)
 
 
 def test_forgetting_holds_behind_a_line_that_was_torn(

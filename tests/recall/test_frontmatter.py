@@ -40,26 +40,3 @@ def test_a_line_that_is_none_is_named() -> None:
     with pytest.raises(frontmatter.BadLineError) as refused:
         frontmatter.read_fields(["name: a", "", "no key"])
     assert refused.value.number == 2
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        "plain words",
-        "it's",
-        "a: b",
-        "x #y",
-        "a#b",
-        "yes",
-        "Null",
-        "12",
-        "- a",
-        "[a]",
-        'say "x"',
-        "é\\",
-        "a:",
-    ],
-)
-def test_what_is_written_is_read_back(value: str) -> None:
-    """Quoted where YAML would take it for something else."""
-    assert frontmatter.read_fields([frontmatter.line("name", value)]) == {"name": value}

@@ -157,29 +157,6 @@ def test_any_name_has_a_file_and_a_line_of_its_own(place: Path) -> None:
     assert hot.lint(str(place)) == []
 
 
-@pytest.mark.parametrize(
-    ("text", "room"),
-    [
-        ("é" * 20_000, 30_000),
-        ("x" + "é" * 20_000, 30_000),
-        ("x" * 30_000, 9_000),
-        ("- short\n" + "x" * 20_000, 9_000),
-        ("- line\n" * 201, 9_000),
-        ("x" * 25_001, 90_000),
-    ],
-)
-def test_an_index_that_is_cut_says_so(place: Path, text: str, room: int) -> None:
-    """Between characters; a long line is cut rather than left out."""
-    put(place, "MEMORY.md", text)
-    shown = hot.index_text_cut_to_fit(str(place), room)
-    head = shown.removesuffix("\n[truncated]")
-
-    assert head != shown
-    assert text.startswith(head)
-    assert len(shown) <= room
-    assert len(head) > min(room, 1_400) * 0.9
-
-
 def test_an_index_that_just_fits_is_shown_whole(place: Path) -> None:
     """In the room there is, in lines and in bytes."""
     put(place, "MEMORY.md", "- one\n- two\n\n")

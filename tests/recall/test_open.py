@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from brimline import recall
-from brimline.errors import StoreError
 
 TALK = [
     ("a", "Anna: Where did you adopt the puppy?"),
@@ -102,30 +101,6 @@ def test_a_writer_that_is_killed_leaves_what_it_acknowledged(world: Path, moment
     assert told - {""} <= kept
     assert sound == "ok"
     assert found
-
-
-def test_a_full_disk_is_a_sentence_and_nothing_is_half_there(
-    world: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What was acknowledged before is found after."""
-    from brimline.recall import database
-
-    store = recall.open(str(world / "m"))
-    store.add(said())
-    opened = database._connect
-
-    def narrow(path: str) -> sqlite3.Connection:
-        connection = opened(path)
-        pages = connection.execute("PRAGMA page_count").fetchone()[0]
-        connection.execute(f"PRAGMA max_page_count = {pages}").fetchall()
-        return connection
-
-    with monkeypatch.context() as full:
-        full.setattr(database, "_connect", narrow)
-        with pytest.raises(StoreError, match="full"):
-            store.add(said([(f"big{n}", f"needle {n} " * 400) for n in range(50)], "big"))
-    assert ids(store, "kitchen") != []
-    assert not any(name.startswith("big") for name in ids(store, "needle"))
 
 
 # What 0.2.0 made, as far as memory goes.

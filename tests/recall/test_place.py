@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-
 import pytest
 
 from brimline.errors import TeamError
@@ -24,26 +22,6 @@ from brimline.recall import place
 def test_a_node_has_a_name_or_an_address_and_a_port(host: str, node: str) -> None:
     """6333 where none is given."""
     assert place.parse_place(f"qdrant+https://mia@{host}/team").hosts == (node,)
-
-
-@pytest.mark.parametrize(
-    ("options", "found"),
-    [
-        ("replication=3", (3, "", "")),
-        (
-            "proxy=http://p.example:3128&authority=/own.pem",
-            (1, "http://p.example:3128", "/own.pem"),
-        ),
-        *(("replication=0", None), ("proxy=http://me:secret@p:1", None), ("proxy=p:1", None)),
-        *(("authority=own.pem", None), ("verify=no", None), ("proxy=", None)),
-    ],
-)
-def test_an_address_says_how_it_is_reached(
-    options: str, found: tuple[int, str, str] | None
-) -> None:
-    """Copies, proxy, certificates; what is none of these is refused, and not passed over."""
-    with contextlib.nullcontext() if found else pytest.raises(TeamError, match="another form than"):
-        assert place.parse_place(f"qdrant+https://a.example/team?{options}")[3:] == found
 
 
 @pytest.mark.parametrize(

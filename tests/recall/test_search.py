@@ -6,7 +6,6 @@ import contextlib
 import math
 import os
 import random
-import shutil
 import sqlite3
 import subprocess
 import sys
@@ -21,8 +20,7 @@ from tests.recall.worlds import SESSION, talked
 from brimline.bulk import contents, layout, put, removal
 from brimline.bulk.retention import Limits, Pass, prune
 from brimline.errors import StoreError
-from brimline.fast import io
-from brimline.recall import database, deep, forget, hits, stored
+from brimline.recall import deep, forget, hits, stored
 from brimline.rooms import values_in_all_traces
 from brimline.state.forgotten import Asked
 from brimline.transcript.project import Project, real_folder
@@ -128,36 +126,6 @@ def test_no_query_is_an_error_to_the_database(query: str) -> None:
     connection.close()
 
 
-def test_only_the_project_is_searched_unless_asked_otherwise(home_dir: str, world: Path) -> None:
-    """Its folder, those below it, the same under another name, and what it stored as a second."""
-    project = world / "project"
-    (world / "link").symlink_to(project)
-    cwds = {
-        "own": str(project),
-        "below": f"{project}/sub dir/ü",
-        "linked": f"{world}/link",
-        "beside": f"{project}-two",
-        "above": str(world),
-        "relative": "project",
-        "strange": "/\x00",
-        "unencodable": "/w/\udcff",
-    }
-    names = {put.put(home_dir, f"needle {n}".encode(), {"cwd": c}): n for n, c in cwds.items()}
-    nowhere = put.put(home_dir, b"needle nowhere", {})
-
-    mine = find(home_dir, "needle", str(world / "link"))
-
-    assert {names[key] for key in keys(mine)} == {"own", "below", "linked"}
-    assert len(mine.states) == 3
-    assert set(keys(find(home_dir, "needle", None))) == {*names, nowhere}
-    assert {names[key] for key in keys(find(home_dir, "needle", "/w/\udcff"))} == {"unencodable"}
-    assert len(keys(find(home_dir, "needle", "/"))) == 6
-    put.put(home_dir, b"needle above", {"cwd": f"{project}/sub"})
-    again = find(home_dir, "needle", str(project))
-    assert {names[key] for key in keys(again)} == {"own", "below", "linked", "above"}
-    assert len(again.states) == 4
-
-
 def test_the_better_hit_comes_first_and_some_words_are_better_than_none(home_dir: str) -> None:
     """More of the word in less text; and it is said where not all words occur."""
     dilute = put_here(home_dir, "needle " + "hay " * 500)
@@ -239,34 +207,6 @@ def test_a_full_index_drops_the_text_of_the_oldest(
     assert sorted(find(home_dir, "needle").states) == ["", "title"]
 
 
-@pytest.mark.parametrize("damage", ["garbage", "torn", "empty", "tables", "gone", "folder gone"])
-def test_a_damaged_index_is_made_anew(home_dir: str, damage: str) -> None:
-    """Nobody has to do anything, only one generation is left, and other versions' files stay."""
-    wanted = {put_here(home_dir, f"needle {number} " + "hay " * 2_000) for number in range(20)}
-    find(home_dir, "needle")
-    other = Path(stored.search_folder(home_dir), "2-7.sqlite3")
-    other.write_bytes(b"of a newer version")
-    (file,) = files(home_dir)
-    raw = file.read_bytes()
-    damaged = {
-        "garbage": b"no database " * 1_000,
-        "torn": raw[: len(raw) // 2],
-        "empty": b"",
-        "tables": raw[:4096] + b"\xff" * (len(raw) - 4096),
-    }
-    if damage in damaged:
-        file.write_bytes(damaged[damage])
-    elif damage == "gone":
-        file.unlink()
-    else:
-        shutil.rmtree(stored.search_folder(home_dir))
-
-    assert set(keys(find(home_dir, "needle"))) == wanted
-    assert set(keys(find(home_dir, "needle"))) == wanted
-    assert len(files(home_dir)) == 1
-    assert other.exists() == (damage != "folder gone")
-
-
 @pytest.mark.parametrize("seed", range(12))
 def test_flipped_bytes_cost_the_index_at_most(home_dir: str, project_dir: str, seed: int) -> None:
     """Searching, reading on and forgetting go on with what is left, or with a new one."""
@@ -287,36 +227,6 @@ def test_flipped_bytes_cost_the_index_at_most(home_dir: str, project_dir: str, s
     forget.forget(home_dir, Asked((SESSION,)), values_in_all_traces)
 
     assert all(b"cookies" not in path.read_bytes() for path in files(home_dir))
-
-
-@pytest.mark.parametrize("fault", ["create", "folder", "link", "no fts"])
-def test_where_the_index_cannot_be_written_one_sentence_says_why(
-    home_dir: str, world: Path, monkeypatch: pytest.MonkeyPatch, fault: str
-) -> None:
-    """A full disk, a file or a link in the place of what is ours, a SQLite without the search."""
-    key = put_here(home_dir, "needle")
-    elsewhere = world / "elsewhere"
-    elsewhere.mkdir()
-
-    def full(*_: object) -> bool:
-        raise OSError(28, "No space left on device")
-
-    place = Path(stored.search_folder(home_dir))
-    if fault == "folder":
-        place.write_bytes(b"")
-    elif fault == "link":
-        place.symlink_to(elsewhere)
-    elif fault == "create":
-        monkeypatch.setattr(io, "create_exclusively", full)
-    else:
-        schema = tuple(one.replace("fts5(", "fts99(") for one in database._SCHEMA)
-        monkeypatch.setattr(database, "_SCHEMA", schema)
-
-    for _ in range(2):
-        with pytest.raises(StoreError, match="the search index cannot be used: "):
-            find(home_dir, "needle")
-    assert contents.read_content(home_dir, key) == b"needle"
-    assert list(elsewhere.iterdir()) == []
 
 
 def test_forgotten_content_leaves_no_word_behind(

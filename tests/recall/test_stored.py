@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,7 +12,6 @@ from brimline.bulk import layout, put
 from brimline.bulk.contents import Span
 from brimline.errors import StoreError
 from brimline.recall import database, stored
-from brimline.recall.record import Record
 from brimline.transcript.project import is_within, real_folder
 
 if TYPE_CHECKING:
@@ -160,32 +158,6 @@ def test_what_cannot_be_taken_out_is_told(home_dir: str, world: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("meta", "title", "project", "session", "at"),
-    [
-        ({"tool": "Bash", "source": "ls"}, "Bash ls", "", "", None),
-        ({"source": "ls", "cwd": "/p", "session": "s1"}, "ls", "/p", "s1", None),
-        ({"tool": "Bash", "cwd": "p", "session": 3, "created": 5}, "Bash", "", "", 5.0),
-        ({"created": math.nan}, "", "", "", 0.0),
-        ({"created": "then"}, "", "", "", 0.0),
-    ],
-)
-def test_an_output_is_known_by_what_is_told_of_it(
-    home_dir: str, meta: dict[str, Any], title: str, project: str, session: str, at: float | None
-) -> None:
-    """What is not of its kind counts as not told."""
-    key = put.put(home_dir, b"otter", {})
-    digest = layout.digest_of_key(key)
-    with open(layout.stored_path(home_dir, digest, "json"), "w") as file:
-        json.dump({"created": 7.0} | meta, file)
-
-    known = stored._record_of_output(home_dir, digest)
-
-    assert (known.title, known.project, known.session) == (title, project, session)
-    assert known.at == (7.0 if at is None else at)
-    assert (known.source, known.ref, known.text, known.state) == ("output", digest, "otter", "")
-
-
-@pytest.mark.parametrize(
     ("text", "folded"),
     [("Straße", "strasse"), ("CAFÉ", "cafe"), ("ﬁne", "fine"), ("ÅØ", "aø"), ("Plain", "plain")],
 )
@@ -201,33 +173,6 @@ def test_colours_part_words() -> None:
     assert stored.lines_with_terms("one\n\x1b[1motter\x1b[0m\ntwo", ["otter"], 99) == [
         "2: \x1b[1motter\x1b[0m"
     ]
-
-
-@pytest.mark.parametrize(("used_bytes", "left"), [(200_000_000, 502), (200_000_001, 2)])
-def test_above_200_megabytes_the_500_oldest_outputs_keep_their_titles_only(
-    home_dir: str, monkeypatch: pytest.MonkeyPatch, used_bytes: int, left: int
-) -> None:
-    """Those that are newer keep their text, too."""
-    old = [
-        Record(f"{number:064x}", "otter", at=number, source=stored.SOURCE, title="make")
-        for number in range(501)
-    ]
-    key = put.put(home_dir, b"otter", {"created": 1_000.0})
-    fresh = stored._record_of_output(home_dir, layout.digest_of_key(key))
-    monkeypatch.setattr(database, "bytes_of_used_pages", lambda _base: used_bytes)
-
-    def full(base: Any) -> list[Any]:
-        stored._put(base, old)
-        stored._index_batch(base, home_dir, [])
-        stored._index_batch(base, home_dir, [fresh])
-        asked = "SELECT ref, state FROM documents WHERE text > '' ORDER BY at"
-        titles = "SELECT count(*) FROM documents WHERE title = 'make' AND text = ''"
-        return [base.execute(asked).fetchall(), base.execute(titles).fetchone()[0]]
-
-    kept, titles = database.run_on_database(stored.search_folder(home_dir), full)
-
-    assert len(kept) == left
-    assert (kept[-2:], titles) == ([(old[-1].ref, ""), (fresh.ref, "")], 502 - left)
 
 
 @pytest.mark.parametrize(("extra", "state"), [(0, stored.WHOLE), (1, stored.HEAD)])

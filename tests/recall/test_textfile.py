@@ -120,31 +120,6 @@ def test_bytes_that_are_no_text_stay_and_what_is_the_same_is_not_written(path: P
     assert path.stat().st_ino != node
 
 
-@pytest.mark.parametrize(("others", "is_done"), [(0, True), (1, True), (19, True), (20, False)])
-def test_a_change_is_made_again_from_what_another_wrote(
-    path: Path, others: int, is_done: bool
-) -> None:
-    """Twenty times; then it is told that somebody else is at it."""
-    seen: list[list[str]] = []
-
-    def changed(lines: list[str]) -> list[str]:
-        seen.append(lines)
-        if len(seen) <= others:
-            path.write_text(f"{len(seen)}\n")
-        return [*lines, "ours"]
-
-    if is_done:
-        textfile.change_lines(str(path), changed)
-    else:
-        told = f"{re.escape(str(path))} is being changed by another program: try again"
-        with pytest.raises(StateError, match=told):
-            textfile.change_lines(str(path), changed)
-
-    assert seen == [[], *([str(number)] for number in range(1, min(others, 19) + 1))]
-    end = ["ours"] if is_done else []
-    assert path.read_text().split() == [*([str(others)] if others else []), *end]
-
-
 def test_what_was_changed_meanwhile_is_left_as_it_is(path: Path) -> None:
     """And what cannot be replaced leaves nothing beside it."""
     path.write_bytes(b"theirs")

@@ -15,7 +15,6 @@ from brimline.recall.turns import Memory
 from brimline.transcript.project import Project
 
 if TYPE_CHECKING:
-    import sqlite3
     from pathlib import Path
 
 
@@ -236,30 +235,6 @@ def test_what_was_said_on_the_way_to_an_answer_is_before_nothing(world: Path) ->
     )
 
     assert answer == ("Question.",)
-
-
-def test_what_is_taken_out_leaves_no_word_in_what_follows(world: Path) -> None:
-    """How many were taken out is told; the neighbours of an entry are those that are left."""
-    store = recall.open(str(world / "m"))
-    store.add([{"id": name, "text": f"The {name}.", "group": "g"} for name in ("otter", "elk")])
-    store.add([{"id": "yak", "text": "The yak.", "group": "g"}])
-
-    def around(number: int) -> list[str]:
-        found = store.run_on_database(lambda base: turns.entry_and_neighbours(base, number))
-        assert all(hit.score == 0.0 for hit in found)
-        return [hit.id for hit in found]
-
-    def take_out(connection: sqlite3.Connection) -> int:
-        return turns.remove_where(connection, "ref = ?", ("otter",))
-
-    assert [around(number) for number in (1, 2, 3)] == [
-        ["otter", "elk"],
-        ["otter", "elk", "yak"],
-        ["elk", "yak"],
-    ]
-    assert [store.run_on_database(take_out), store.run_on_database(take_out)] == [1, 0]
-    assert around(2) == ["elk", "yak"]
-    assert [hit.id for hit in store.search("otter", may_be_none=True)] == []
 
 
 def test_a_search_gives_ten_hits_or_as_many_as_are_wanted(world: Path) -> None:
