@@ -105,22 +105,6 @@ def test_a_refused_request_is_made_shorter_once(conversations: Conversations) ->
     assert not conversations.shorten_refused_in_place(later, told)
 
 
-def test_counting_the_tokens_of_a_request_keeps_nothing_of_it(
-    conversations: Conversations, home_dir: str
-) -> None:
-    """It is counted as it would be sent."""
-    raw = raw_of(bulky())
-
-    counted = conversations.body_as_if_sent(raw, {})
-
-    with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
-        kept = sticky.last_requests("")
-    sent = conversations.prepare_request(raw, {})
-    assert kept == []
-    assert counted == sent.raw
-    assert len(counted) < len(raw)
-
-
 @pytest.mark.parametrize("text", ["1.5", "0.1", "1e3", "-2.50", "1E-5"])
 def test_a_number_is_read_where_a_float_says_it_exactly(text: str) -> None:
     """Else the request passes as it is."""
@@ -345,25 +329,6 @@ def test_whatever_fails_is_a_line_in_the_error_log_and_the_request_goes_on(
     assert [failure["event"] for failure in failures] == ["Gateway"] * 2
 
 
-def test_the_conversation_that_goes_on_longest_is_meant(conversations: Conversations) -> None:
-    """Of those that a request begins with; one that parts earlier is another."""
-    talk = bulky()
-    first = conversations.prepare_request(raw_of(talk), _session(1))
-    talk.idle(1)
-    second = conversations.prepare_request(raw_of(talk), _session(1))
-    fork = bulky()
-    fork.read("/w/other.py")
-    parted = conversations.prepare_request(raw_of(fork), _session(1))
-    fork.idle(1)
-    further = conversations.prepare_request(raw_of(fork), _session(1))
-    talk.idle(1)
-    third = conversations.prepare_request(raw_of(talk), _session(1))
-
-    assert first.name == second.name == third.name == "s1/"
-    assert parted.name == further.name
-    assert parted.name.startswith("s1/#")
-
-
 def test_a_request_that_was_refused_is_not_made_shorter_where_nothing_is_known_of_it(
     conversations: Conversations,
 ) -> None:
@@ -430,15 +395,6 @@ def test_a_conversation_beside_another_has_a_name_of_its_own(conversations: Conv
     assert other.sent
     assert (len(other.sent.hash), len(other.sent.prefix)) == (32, 32)
     assert other.sent.blocks == len(other.names)
-
-
-def test_a_request_on_its_way_is_nothing_yet() -> None:
-    """But its bytes."""
-    passing = conversing.Passing(b"a", b"b")
-
-    assert (passing.is_large, passing.was_refused) == (False, False)
-    assert (passing.session, passing.agent, passing.model, passing.name) == ("", "", "", "")
-    assert (passing.found, passing.names, passing.requests, passing.fresh) == ([], [], [], [])
 
 
 def test_a_refusal_of_thinking_leaves_out_only_what_our_edits_made_invalid(

@@ -9,7 +9,6 @@ import socket
 import stat
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -312,21 +311,6 @@ def test_what_a_gateway_says_before_it_serves_is_told_instead_of_the_usual(
     assert process.returncode == 0
 
 
-@pytest.mark.parametrize(("age_s", "is_left"), [(50, True), (70, False)])
-def test_settings_that_a_killed_run_left_go_after_a_minute(
-    world: Path, age_s: int, is_left: bool
-) -> None:
-    """Before that somebody may be about to lock them."""
-    folder = world / "brimline" / "gateway"
-    folder.mkdir(parents=True)
-    left = folder / "run-left"
-    left.touch()
-    os.utime(left, (time.time() - age_s,) * 2)
-
-    with launching._temporary_settings_file({}):
-        assert left.exists() is is_left
-
-
 def test_variables_of_both_are_handed_to_the_client_and_to_the_gateway(
     world: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -369,13 +353,6 @@ def test_a_gateway_that_was_never_started_can_be_stopped() -> None:
         gateway.stop()
 
     assert (gateway._process, gateway._lifeline) == (None, None)
-
-
-@pytest.mark.parametrize("words", [["-v"], ["--version"], ["-h"], ["-p", "--help"]])
-def test_a_client_that_only_prints_is_known_by_its_words(words: list[str]) -> None:
-    """Any other begins a session."""
-    assert launching._PRINTS & {*words}
-    assert not launching._PRINTS & {"-p", "--verbose", "hello"}
 
 
 def test_when_the_client_has_ended_signals_are_ours_again() -> None:

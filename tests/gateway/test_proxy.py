@@ -16,12 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import httpx2
 import pytest
-import uvicorn
 from tests.compaction.talks import Talk, flat
 from tests.gateway.upstream import TIMEOUT_S, Answer, Gateway, Upstream
-from uvicorn.server import ServerState
 
-from brimline import connections
 from brimline.bulk import contents, stub
 from brimline.errors import BrimlineError
 from brimline.fast import paths
@@ -626,41 +623,6 @@ def test_connections_without_the_secret_keep_nobody_out(upstream: Upstream) -> N
         stranger.request("POST", "/nothing", b"")
         assert stranger.getresponse().getheader("connection") == "close"
         stranger.close()
-
-
-def test_a_connection_that_asks_for_nothing_is_closed() -> None:
-    """After a while; one that has asked before is no longer waited for."""
-    closed: list[str] = []
-    patience = connections.PATIENCE_S
-
-    async def play() -> None:
-        config = uvicorn.Config(_hello, log_config=None, http=connections.Impatient)
-        config.load()
-        loop = asyncio.get_running_loop()
-        server = await loop.create_server(
-            lambda: connections.Impatient(config, ServerState(), {}, loop), "127.0.0.1", 0
-        )
-        port = server.sockets[0].getsockname()[1]
-        busy = await asyncio.open_connection("127.0.0.1", port)
-        busy[1].write(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
-        await busy[0].readuntil(b"hello")
-        assert not connections.Impatient.waiting
-        connections.PATIENCE_S = 0.05
-        silent = await asyncio.open_connection("127.0.0.1", port)
-        assert await silent[0].read() == b""
-        closed.append("silent")
-        busy[1].write(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
-        await busy[0].readuntil(b"hello")
-        for _, writer in (silent, busy):
-            writer.close()
-        server.close()
-
-    connections.PATIENCE_S = TIMEOUT_S
-    try:
-        asyncio.run(asyncio.wait_for(play(), TIMEOUT_S))
-    finally:
-        connections.PATIENCE_S = patience
-    assert closed == ["silent"]
 
 
 def test_a_body_is_read_up_to_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,8 +11,6 @@ from tests.client.stub_api import StubApi, text
 from tests.compaction.talks import Talk
 from tests.gateway.upstream import Gateway
 
-from brimline.compaction.compactor import Settings, State, compact, note_occupancy
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -61,15 +59,3 @@ def test_the_sdk_gets_its_answers_through_the_gateway(stub: StubApi) -> None:
     shown = [request.blocks("tool_result")[0]["content"] for request in stub.requests()]
     assert len(set(shown)) == 1
     assert shown[0].startswith("[brimline stored ")
-
-
-def test_the_library_serves_any_loop(stub: StubApi) -> None:
-    """As the page on the layers shows it."""
-    state = State()
-    with anthropic.Anthropic(base_url=stub.url, api_key="k") as client:
-        outcome = compact(body(), state, Settings())
-        answer = client.messages.create(**outcome.body)
-        note_occupancy(state, answer.usage.model_dump())
-
-    assert state.prompt_tokens == 10
-    assert LOG not in stub.requests()[0].seen_text()

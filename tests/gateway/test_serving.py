@@ -16,7 +16,7 @@ from brimline.compaction.layers import LAYERS, PREVIEWS
 from brimline.errors import BrimlineError
 from brimline.fast import paths
 from brimline.gateway import serving
-from brimline.gateway.proxies import PROXIES, hosts_listed_in_no_proxy
+from brimline.gateway.proxies import PROXIES
 from brimline.gateway.proxy import Proxy
 from brimline.settings import config, extras
 from brimline.state import logs
@@ -48,17 +48,6 @@ def test_a_service_is_a_url_with_a_host_and_no_question(url: str, is_service: bo
     else:
         with pytest.raises(BrimlineError, match=r"X is .* which is not a URL of a service"):
             serving.checked_url(url, "X")
-
-
-def test_hosts_without_a_proxy_are_those_of_both_variables() -> None:
-    """By commas or spaces."""
-    assert hosts_listed_in_no_proxy({"no_proxy": "a, b c", "NO_PROXY": "d"}) == [
-        "a",
-        "b",
-        "c",
-        "d",
-    ]
-    assert hosts_listed_in_no_proxy({}) == []
 
 
 def test_a_port_that_is_taken_is_told_and_a_client_gets_the_one_that_was_had() -> None:
@@ -187,13 +176,6 @@ def test_that_no_connection_can_be_accepted_is_not_said_again_and_again(
     loop.close()
 
     assert bool(caplog.records) is is_told
-
-
-def test_a_plan_is_for_the_time_of_now_and_nobodys_lifeline() -> None:
-    """Unless it says so."""
-    plan = serving.Plan("http://a.example", "s", ())
-
-    assert plan.lifeline is None
 
 
 def test_a_gateway_says_nothing_of_itself_and_keeps_connections_for_five_minutes() -> None:

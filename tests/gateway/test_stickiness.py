@@ -26,19 +26,6 @@ def line(text: str) -> StandIn:
     return StandIn(2, {"text": text}, f"key of {text}", 7.5)
 
 
-def test_a_request_is_kept_under_a_number(home_dir: str) -> None:
-    """The later, the larger; one that is kept again stays in its place."""
-    now = time.time()
-    request = sent(now)
-    with contextlib.closing(Stickiness(home_dir, now)) as sticky:
-        first = sticky.record_request("talk", request, {})
-        second = sticky.record_request("talk", request, {})
-        assert second > first
-        assert [kept.number for _, kept in sticky.last_requests("talk")] == [second, first]
-        assert sticky.record_request("talk", request._replace(number=first, marked=2), {}) == first
-        assert [kept.marked for _, kept in sticky.last_requests("talk")] == [None, 2]
-
-
 def test_another_conversation_adopts_what_stands_in_and_keeps_it_as_its_own(home_dir: str) -> None:
     """Later changes of the first do not reach it; a mere look adopts nothing."""
     now = time.time()
@@ -67,16 +54,6 @@ def test_a_request_of_before_has_what_stood_in_then(home_dir: str) -> None:
 
         assert sticky.sent_stand_ins(["a", "b"], "one", first) == {"a": line("old")}
         assert sticky.sent_stand_ins(["a", "b"], "one") == {"a": line("new"), "b": line("b")}
-
-
-def test_more_blocks_than_one_question_takes_are_all_found(home_dir: str) -> None:
-    """A long conversation has thousands."""
-    names = [f"block{number}" for number in range(1_201)]
-    now = time.time()
-    with contextlib.closing(Stickiness(home_dir, now)) as sticky:
-        sticky.record_request("one", sent(now), {name: line(name) for name in names})
-
-        assert sticky.adopt_others_stand_ins(names, "one") == {name: line(name) for name in names}
 
 
 def test_the_last_two_requests_of_each_conversation_with_a_name_are_known(home_dir: str) -> None:
@@ -127,35 +104,6 @@ def test_a_file_of_a_newer_version_is_left_alone_and_a_damaged_one_begun_anew(
         file.write(b"no database" * 99)
     with contextlib.closing(Stickiness(home_dir, now)) as sticky:
         assert sticky.last_requests("one") == []
-
-
-@pytest.mark.parametrize(("number", "known"), [(64, 64), (65, 64)])
-def test_the_last_64_requests_of_names_that_begin_alike_are_looked_at(
-    home_dir: str, number: int, known: int
-) -> None:
-    """The last first, with all that was kept of each."""
-    with contextlib.closing(Stickiness(home_dir, 0.0)) as sticky:
-        for at in range(number):
-            sticky.record_request(f"s/#{at}", Sent(f"h{at}", at, f"p{at}", at, at + 0.5), {})
-        found = sticky.last_requests("s/")
-
-    last = number - 1
-    assert len(found) == known
-    assert found[0] == (
-        f"s/#{last}",
-        Sent(f"h{last}", last, f"p{last}", last, last + 0.5, number),
-    )
-
-
-@pytest.mark.parametrize("number", [499, 500, 501, 1_000])
-def test_every_block_is_found_however_many_are_asked_for(home_dir: str, number: int) -> None:
-    """In the order in which they were decided."""
-    names = [f"b{at:04}" for at in range(number)]
-    with contextlib.closing(Stickiness(home_dir, 0.0)) as sticky:
-        sticky.record_request("one", sent(1.0), {name: line(name) for name in names})
-
-        assert list(sticky.sent_stand_ins(names, "one")) == names
-        assert sticky.sent_stand_ins([], "one") == {}
 
 
 @pytest.mark.parametrize(("age_s", "is_kept"), [(30 * DAY_S, True), (30 * DAY_S + 1, False)])
