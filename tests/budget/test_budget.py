@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from brimline.budget import items, operations
+from brimline.budget.operations import LONGEST_TEXT
 from brimline.cli import surface
 from brimline.errors import StateError
 from brimline.fast import paths
@@ -443,7 +444,7 @@ def test_pinning_is_told_with_the_item(home_dir: str) -> None:
         done(home_dir, "y" * 50)
 
 
-@pytest.mark.parametrize(("length", "is_kept"), [(8_000, True), (8_001, False)])
+@pytest.mark.parametrize(("length", "is_kept"), [(LONGEST_TEXT, True), (LONGEST_TEXT + 1, False)])
 def test_an_item_has_8000_characters(home_dir: str, length: int, is_kept: bool) -> None:
     """With the blanks around it; without them it is kept."""
     text = " " + "x" * (length - 1)

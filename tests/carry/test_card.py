@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brimline.carry import card, ledger
+from brimline.carry.card import _CONTAINED_CHARACTERS, _MESSAGE_CHARACTERS
 from brimline.hooks.entry import respond
 from brimline.testing import SessionBuilder, event
 
@@ -42,7 +43,7 @@ def say(made: ledger.Ledger, *texts: str) -> None:
         ("so do I", "so do It", False),
         ("(yes)", "no(yes)no", True),
         ("two\n  lines", "the two lines.", True),
-        ("x" * 601, "x" * 600 + " and so on", True),
+        ("x" * (_MESSAGE_CHARACTERS + 1), "x" * _MESSAGE_CHARACTERS + " and so on", True),
         ("", "anything", True),
         ("snake", "snake_case", True),
         ("ab " * 200, "ab " * 100_000 + "ab", True),
@@ -168,7 +169,7 @@ def test_of_what_is_pinned_as_much_is_shown_as_there_is_room_for() -> None:
 def test_a_message_that_stands_in_a_later_one_is_not_shown_again() -> None:
     """If it is long enough not to do so by chance."""
     made = ledger.Ledger("s")
-    short, long = "x" * 39, "y" * 40
+    short, long = "x" * (_CONTAINED_CHARACTERS - 1), "y" * _CONTAINED_CHARACTERS
     say(made, short, long, f"{short} and {long} again")
 
     text = card.card_text(made)

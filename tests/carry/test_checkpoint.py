@@ -12,6 +12,7 @@ import pytest
 from brimline import programs
 from brimline.bulk import contents, layout
 from brimline.carry import checkpoint, ledger
+from brimline.carry.checkpoint import _LARGEST_FILE_BYTES
 from brimline.errors import StateError
 from brimline.fast import io
 
@@ -52,14 +53,14 @@ def test_what_cannot_be_read_back_is_not_saved(home_dir: str, project_dir: str) 
 
 def test_a_critical_file_is_kept_up_to_eight_megabytes(home_dir: str, project_dir: str) -> None:
     """One that is named twice is kept once."""
-    for name, size in (("exact", 8 << 20), ("larger", (8 << 20) + 1)):
+    for name, size in (("exact", _LARGEST_FILE_BYTES), ("larger", _LARGEST_FILE_BYTES + 1)):
         Path(project_dir, name).write_bytes(b"\0" * size)
 
     exact, larger = save(home_dir, project_dir, critical_files=["exact", "larger", "exact"])[
         "files"
     ]
 
-    assert (exact["bytes"], bool(exact["key"])) == (8 << 20, True)
+    assert (exact["bytes"], bool(exact["key"])) == (_LARGEST_FILE_BYTES, True)
     assert (larger["key"], larger["problem"]) == (None, "larger than 8 MB")
 
 

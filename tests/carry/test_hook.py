@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from brimline.carry import card, hook, ledger
+from brimline.carry.hook import _FOLD_EVERY_BYTES
 from brimline.fast import clock, io, paths
 from brimline.hooks import entry
 from brimline.state import logs
@@ -281,7 +282,9 @@ def filled_up_to(session: SessionBuilder, size: int) -> None:
     session.raw(head + b"x" * missing + end)
 
 
-@pytest.mark.parametrize(("size", "is_read"), [((2 << 20) - 1, False), (2 << 20, True)])
+@pytest.mark.parametrize(
+    ("size", "is_read"), [(_FOLD_EVERY_BYTES - 1, False), (_FOLD_EVERY_BYTES, True)]
+)
 def test_two_megabytes_are_read_on_along_the_way(
     answer: Answer, talk: SessionBuilder, home_dir: str, size: int, is_read: bool
 ) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from brimline.carry.ledger import Ledger
 from brimline.cli import carry_commands
+from brimline.cli.carry_commands import _ROOM
 from brimline.fast import paths
 from brimline.testing import SessionBuilder
 
@@ -37,14 +38,14 @@ def test_the_parts_of_a_record_have_their_widths() -> None:
     record = Ledger("s1")
     record.plan = "/" + "p" * 90 + "/plan.md"
     record.pulls = ["https://" + "h" * 71]
-    record.changed = {"/" + "c" * 77: 1}
+    record.changed = {"/" + "c" * (_ROOM - 1): 1}
     record.checks = {"a": {"command": "make", "result": "r" * 15}}
     record.notes = {"n": {"id": "n", "kind": "keep", "text": "t", "done": True}}
 
     parts = carry_commands._ledger_lines_by_title(record)
 
     assert parts["Plan"][0].endswith("/plan.md")
-    assert len(parts["Plan"][0]) == 78
+    assert len(parts["Plan"][0]) == _ROOM
     assert parts["Pull requests"] == ["https://" + "h" * 69 + "…"]
     assert parts["Files changed"] == [*record.changed]
     assert parts["Checks"] == ["make: " + "r" * 13 + "…"]

@@ -8,7 +8,7 @@ import pytest
 
 from brimline.bulk.judge import Rules
 from brimline.compaction import blocks, layers
-from brimline.compaction.layers import PREVIEWS, REST, RESULTS, Look
+from brimline.compaction.layers import _LARGE_RESULT_CHARACTERS, PREVIEWS, REST, RESULTS, Look
 from brimline.compaction.references import Clock
 from brimline.compaction.stand_ins import StandIn
 
@@ -46,7 +46,9 @@ def test_only_what_is_cold_becomes_a_line() -> None:
     assert not drafted(RESULTS, look(is_cold=False))
 
 
-@pytest.mark.parametrize(("length", "layer"), [(1_999, REST), (2_000, RESULTS)])
+@pytest.mark.parametrize(
+    ("length", "layer"), [(_LARGE_RESULT_CHARACTERS - 1, REST), (_LARGE_RESULT_CHARACTERS, RESULTS)]
+)
 def test_a_long_result_is_for_one_layer_and_a_short_one_for_another(
     length: int, layer: layers.Layer
 ) -> None:

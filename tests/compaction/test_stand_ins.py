@@ -9,6 +9,7 @@ import pytest
 from brimline.bulk.judge import Rules
 from brimline.compaction import blocks, stand_ins
 from brimline.compaction.references import Clock
+from brimline.compaction.stand_ins import _SENTENCE_CHARACTERS
 
 if TYPE_CHECKING:
     from brimline.compaction.blocks import Block
@@ -179,9 +180,9 @@ FILLER = " and so on" * 99
         (f"Look:\n{FILLER}", "Look:"),
         (f"see a.py for it\nmore{FILLER}", "see a.py for it"),
         (f"\n\n  Done. {FILLER}", "Done."),
-        ("x" * 199 + ". " + FILLER, "x" * 199 + "."),
-        ("x" * 200 + ". " + FILLER, "x" * 200 + "…"),
-        ("word " * 300, ("word " * 300)[:200] + "…"),
+        ("x" * (_SENTENCE_CHARACTERS - 1) + ". " + FILLER, "x" * (_SENTENCE_CHARACTERS - 1) + "."),
+        ("x" * _SENTENCE_CHARACTERS + ". " + FILLER, "x" * _SENTENCE_CHARACTERS + "…"),
+        ("word " * 300, ("word " * 300)[:_SENTENCE_CHARACTERS] + "…"),
     ],
 )
 def test_a_first_sentence_ends_with_its_mark_or_its_line(text: str, first: str) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from brimline.dashboard import index
+from brimline.dashboard.index import _TITLE_CHARACTERS
 from brimline.errors import BrimlineError, SessionError
 from brimline.fast import paths
 from brimline.figures import store
@@ -167,7 +168,7 @@ def test_a_row_of_the_list_is_short(world: Path, home_dir: str) -> None:
     """A title of eighty letters, and figures."""
     folder = world / "home" / ".claude" / "projects" / "-home-dev-other"
     made = SessionBuilder(str(folder / f"{IDS[0]}.jsonl"), IDS[0], PROJECT)
-    made.prompt("t" * 81)
+    made.prompt("t" * (_TITLE_CHARACTERS + 1))
     for number in range(82):
         made.reply(1_000 + number)
     sessions = index.Index(home_dir)
@@ -175,7 +176,7 @@ def test_a_row_of_the_list_is_short(world: Path, home_dir: str) -> None:
 
     (row,) = sessions.rows_of_all_sessions()
 
-    assert row["title"] == "t" * 79 + "…"
+    assert row["title"] == "t" * (_TITLE_CHARACTERS - 1) + "…"
     assert (row["requests"], row["peak"], row["folder"]) == (82, 1_081, "-home-dev-other")
     assert (row["project"], row["window"]) == (PROJECT, 200_000)
 

@@ -10,6 +10,7 @@ import pytest
 from jinja2 import nodes
 
 from brimline.dashboard import pages, story
+from brimline.dashboard.pages import _CELL_CHARACTERS, _MOST_ROWS, _TOP
 from brimline.dashboard.story import Item
 from brimline.figures import spending
 from brimline.figures.totals import Notice
@@ -217,7 +218,7 @@ def test_what_a_hook_added_is_shown_with_its_words(session: SessionBuilder, home
 
 def test_a_page_lists_the_twelve_largest_items(session: SessionBuilder, home_dir: str) -> None:
     """And what was announced and refused, in the order of time."""
-    for number in range(13):
+    for number in range(_TOP + 1):
         call = session.tool_call(20_000 + 1_000 * number, "Grep", pattern="p")
         session.tool_result(call, f"{number}\n" * 1_000)
     session.reply(40_000)
@@ -228,7 +229,7 @@ def test_a_page_lists_the_twelve_largest_items(session: SessionBuilder, home_dir
 
     values = pages.session_page_values(told, redacted=True)
 
-    assert len(values["largest"]) == 12
+    assert len(values["largest"]) == _TOP
     assert [text for _, text in values["notices"]] == [
         "Stop refused",
         "L1 announced",
@@ -351,7 +352,9 @@ def test_a_compaction_is_explained_in_words(
     assert "big.log" not in shared["why"]
 
 
-@pytest.mark.parametrize(("rows", "shown"), [(60, 60), (61, 60)])
+@pytest.mark.parametrize(
+    ("rows", "shown"), [(_MOST_ROWS, _MOST_ROWS), (_MOST_ROWS + 1, _MOST_ROWS)]
+)
 def test_of_a_request_sixty_rows_are_shown(
     session: SessionBuilder, home_dir: str, rows: int, shown: int
 ) -> None:
@@ -377,8 +380,8 @@ def test_a_page_holds_no_control_characters_but_tabs_and_lines() -> None:
     assert "\x1b" not in page
     assert page.lstrip().lower().startswith("<!doctype html>")
     assert marked == ["A bold word", "one  two", "a-b"]
-    assert len(filtered("line", "x" * 121)) == 120
-    assert filtered("line", "x" * 120) == "x" * 120
+    assert len(filtered("line", "x" * (_CELL_CHARACTERS + 1))) == _CELL_CHARACTERS
+    assert filtered("line", "x" * _CELL_CHARACTERS) == "x" * _CELL_CHARACTERS
 
 
 @pytest.mark.parametrize("name", pages.template_environment().list_templates(["html"]))

@@ -15,6 +15,7 @@ from tests.dashboard.played import NAME
 from brimline.cli.surface import program
 from brimline.dashboard import chart, index, overall, story
 from brimline.dashboard.report import self_contained_page_html
+from brimline.dashboard.story import _SUBJECT_CHARACTERS
 from brimline.errors import SessionError
 from brimline.figures import reader, spending
 from brimline.state import logs
@@ -184,7 +185,7 @@ def test_a_story_has_the_first_wish_as_its_title_and_counts_its_requests_by_mode
 ) -> None:
     """A command is not a title; a line that is cut off is counted and passed over."""
     session.prompt("/review")
-    session.prompt("w" * 201)
+    session.prompt("w" * (_SUBJECT_CHARACTERS + 1))
     session.prompt("Another wish")
     session.reply(50_000)
     session.model = "claude-opus-4-6"
@@ -195,7 +196,7 @@ def test_a_story_has_the_first_wish_as_its_title_and_counts_its_requests_by_mode
 
     told = story.read_story(session.path, home_dir)
 
-    assert told.title == "w" * 200
+    assert told.title == "w" * _SUBJECT_CHARACTERS
     assert told.models == {"claude-sonnet-4-6": 1, "claude-opus-4-6": 2}
     assert [moment.number for moment in told.moments] == [1, 2, 3]
     assert [moment.tokens for moment in told.moments] == [50_000, 60_000, 70_000]

@@ -29,6 +29,8 @@ from brimline.bulk.put import put
 from brimline.cli.surface import program
 from brimline.compaction.compactor import Settings
 from brimline.dashboard import index, story, web
+from brimline.dashboard.pages import MOST_CHARACTERS
+from brimline.dashboard.web import _HITS, _PAGE_SIZE
 from brimline.errors import SessionError
 from brimline.figures import store
 from brimline.gateway.conversations import Conversations
@@ -429,7 +431,9 @@ def text_of(answer: Any) -> str:
     return html.unescape(bytes(answer.body).decode())
 
 
-@pytest.mark.parametrize(("size", "is_cut"), [(60_000, False), (60_001, True)])
+@pytest.mark.parametrize(
+    ("size", "is_cut"), [(MOST_CHARACTERS, False), (MOST_CHARACTERS + 1, True)]
+)
 def test_a_stored_output_is_shown_by_the_beginning_of_its_key(
     home_dir: str, size: int, is_cut: bool
 ) -> None:
@@ -441,7 +445,7 @@ def test_a_stored_output_is_shown_by_the_beginning_of_its_key(
     shown = text_of(page(asked(digest=name)))
 
     assert f"<title>Output {name[:8]} ·" in shown
-    assert shown.count("y" * 60_000) == 1
+    assert shown.count("y" * MOST_CHARACTERS) == 1
     assert ("This is its beginning" in shown) is is_cut
     assert ", pinned" not in shown
     pins.pin(home_dir, key)
@@ -648,7 +652,7 @@ def test_what_is_no_number_is_none(text: str, number: int) -> None:
     assert web._number_or_zero(text) == number
 
 
-@pytest.mark.parametrize(("count", "pages"), [(50, 1), (51, 2)])
+@pytest.mark.parametrize(("count", "pages"), [(_PAGE_SIZE, 1), (_PAGE_SIZE + 1, 2)])
 def test_a_page_of_the_list_has_fifty_sessions(
     world: Path, home_dir: str, count: int, pages: int
 ) -> None:
@@ -659,7 +663,7 @@ def test_a_page_of_the_list_has_fifty_sessions(
     dashboard.index.refresh()
 
     first = text_of(dashboard.sessions_page(asked("page=1")))
-    assert first.count('<a href="/session/') == 50
+    assert first.count('<a href="/session/') == _PAGE_SIZE
     assert ("more →" in first, f"page 1 of {pages}" in first) == (pages > 1, pages > 1)
     beyond = dashboard.sessions_page(asked("page=3&q="))
     assert beyond.headers["location"] == f"/?page={pages}"
@@ -681,7 +685,7 @@ def test_two_hundred_stored_outputs_are_listed(home_dir: str, count: int, shown:
     assert f"{count} outputs" in page
 
 
-@pytest.mark.parametrize(("count", "shown"), [(20, 20), (21, 20)])
+@pytest.mark.parametrize(("count", "shown"), [(_HITS, _HITS), (_HITS + 1, _HITS)])
 def test_memory_shows_twenty_hits_of_whatever_project(
     world: Path, home_dir: str, count: int, shown: int
 ) -> None:

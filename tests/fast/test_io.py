@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from brimline.fast import io
+from brimline.fast.io import _MOST_DIGITS
 
 
 def test_a_line_is_appended_and_folders_are_made(world: Path) -> None:
@@ -139,8 +140,8 @@ def test_lines_come_from_the_last_to_the_first_with_their_places(world: Path) ->
         ("5", 5),
         ("0", None),
         ("007", 7),
-        ("9" * 12, int("9" * 12)),
-        ("9" * 13, None),
+        ("9" * _MOST_DIGITS, int("9" * _MOST_DIGITS)),
+        ("9" * (_MOST_DIGITS + 1), None),
         ("-5", None),
         ("5.0", None),
         ("٥", None),

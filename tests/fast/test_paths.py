@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brimline.fast import paths
+from brimline.fast.paths import _MOST_LINKS, _SESSION_LENGTH
 from brimline.install.pythons import package_root
 
 ROOT = package_root()
@@ -124,7 +125,9 @@ def test_each_project_has_a_policy_of_its_own() -> None:
     assert all(len(Path(file).name) == 29 for file in files)
 
 
-@pytest.mark.parametrize(("links", "end"), [(1, "file"), (40, "file"), (41, "link-40")])
+@pytest.mark.parametrize(
+    ("links", "end"), [(1, "file"), (_MOST_LINKS, "file"), (_MOST_LINKS + 1, "link-40")]
+)
 def test_as_many_links_are_followed_as_the_system_follows(
     world: Path, links: int, end: str
 ) -> None:
@@ -141,10 +144,10 @@ def test_as_many_links_are_followed_as_the_system_follows(
 @pytest.mark.parametrize(
     ("session_id", "name"),
     [
-        ("x" * 128, "x" * 128),
-        ("x" * 129, "x" * 128),
-        ("." * 128 + "x", "nosession"),
-        ("." * 127 + "x", "x"),
+        ("x" * _SESSION_LENGTH, "x" * _SESSION_LENGTH),
+        ("x" * (_SESSION_LENGTH + 1), "x" * _SESSION_LENGTH),
+        ("." * _SESSION_LENGTH + "x", "nosession"),
+        ("." * (_SESSION_LENGTH - 1) + "x", "x"),
         ("aZ09_-", "aZ09_-"),
         ("a/../b c\n", "abc"),
         ("", "nosession"),

@@ -24,6 +24,7 @@ from brimline.errors import BrimlineError
 from brimline.fast import paths
 from brimline.gateway import proxy
 from brimline.gateway.proxies import NO_PROXIES, PROXIES
+from brimline.gateway.proxy import MOST_CONNECTIONS
 from brimline.settings import config
 
 if TYPE_CHECKING:
@@ -781,7 +782,9 @@ def test_the_beginning_of_an_answer_is_read_ahead_and_handed_on_all_the_same() -
     assert asyncio.run(read()) == (260 << 10, sizes)
 
 
-@pytest.mark.parametrize(("asked", "status"), [(255, 502), (256, 503)])
+@pytest.mark.parametrize(
+    ("asked", "status"), [(MOST_CONNECTIONS - 1, 502), (MOST_CONNECTIONS, 503)]
+)
 def test_256_requests_are_answered_at_once(asked: int, status: int) -> None:
     """One more is told so; each that ended makes room."""
     sent: list[dict[str, Any]] = []

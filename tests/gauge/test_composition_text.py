@@ -9,6 +9,7 @@ import pytest
 
 from brimline.gauge import composition_text
 from brimline.gauge.composition import Composition, FileTokens, Turn
+from brimline.gauge.composition_text import TOP_FILES
 
 if TYPE_CHECKING:
     from brimline.testing import SessionBuilder
@@ -44,7 +45,7 @@ def test_parts_are_told_largest_first_and_what_is_unexplained_last() -> None:
     assert (unknown["parts"], unknown["occupancy_tokens"]) == ([], None)
 
 
-@pytest.mark.parametrize(("count", "kept"), [(20, 20), (21, 20)])
+@pytest.mark.parametrize(("count", "kept"), [(TOP_FILES, TOP_FILES), (TOP_FILES + 1, TOP_FILES)])
 def test_twenty_files_are_told_the_largest_first(count: int, kept: int) -> None:
     """Of those that cost the same, by name; all that were read again."""
     files = [FileTokens(f"/{number:02d}", 9, 2, number) for number in range(count)]

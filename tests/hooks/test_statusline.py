@@ -18,6 +18,7 @@ from tests.guard.dialogue import set_by_user
 from brimline.fast import clock, paths, policy
 from brimline.gauge.reading import measure_session
 from brimline.hooks import statusline
+from brimline.hooks.statusline import _ERROR_WINDOW_S, _LONGEST_NAME
 from brimline.settings import config
 from brimline.state import logs
 from brimline.state.session import SessionState
@@ -408,7 +409,7 @@ def test_names_are_cut_and_the_branch_is_that_of_the_project(
     (git / "HEAD").write_text("ref: refs/heads/a/b\n", encoding="utf-8")
     payload = LARGE | {
         "workspace": {"project_dir": project_dir},
-        "model": {"id": LARGE["model"]["id"], "display_name": "x" * 39 + "\x07yz"},
+        "model": {"id": LARGE["model"]["id"], "display_name": "x" * (_LONGEST_NAME - 1) + "\x07yz"},
         "cost": {"total_cost_usd": 1.239},
         "rate_limits": {
             "five_hour": {"used_percentage": 4.6},
@@ -418,10 +419,10 @@ def test_names_are_cut_and_the_branch_is_that_of_the_project(
 
     shown = _shown(payload, home_dir).strip().split(" · ")[1:]
 
-    assert shown == ["x" * 39, "a/b", "$1.24", "5h 5%"]
+    assert shown == ["x" * (_LONGEST_NAME - 1), "a/b", "$1.24", "5h 5%"]
     (git / "HEAD").write_text("0123abcd\n", encoding="utf-8")
     bare = {"workspace": {"project_dir": project_dir}, "model": {"id": "m" * 50}}
-    assert _shown(bare, home_dir).strip().split(" · ")[1:] == ["m" * 40]
+    assert _shown(bare, home_dir).strip().split(" · ")[1:] == ["m" * _LONGEST_NAME]
 
 
 @pytest.mark.parametrize(
@@ -493,7 +494,9 @@ def test_all_parts_of_a_prompt_must_be_known(home_dir: str) -> None:
     assert statusline.snapshot_of_payload({"cost": {"total_cost_usd": "1"}}, 1.0).cost_usd is None
 
 
-@pytest.mark.parametrize(("after_s", "is_shown"), [(0, True), (3_599, True), (3_601, False)])
+@pytest.mark.parametrize(
+    ("after_s", "is_shown"), [(0, True), (_ERROR_WINDOW_S - 1, True), (_ERROR_WINDOW_S + 1, False)]
+)
 def test_a_hook_error_is_shown_for_an_hour(
     after_s: float, is_shown: bool, home_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

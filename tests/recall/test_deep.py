@@ -19,6 +19,7 @@ from brimline.carry import ledger, notes
 from brimline.fast import paths
 from brimline.hooks import entry
 from brimline.recall import deep, hits, hot, stored
+from brimline.recall.deep import _LARGEST_FILE
 from brimline.recall.record import Record
 from brimline.state import forgotten
 from brimline.testing import event, text_block
@@ -533,15 +534,15 @@ def test_of_a_topic_a_megabyte_is_read(home_dir: str, project_dir: str) -> None:
     folder = Path(hot.memory_folder(project_dir))
     folder.mkdir(parents=True)
     head = "---\nname: a\ndescription: b\ntype: user\n---\n\n"
-    blanks = " " * ((1 << 20) - len(head) - 3)
+    blanks = " " * ((_LARGEST_FILE) - len(head) - 3)
     (folder / "a.md").write_text(f"{head}x{blanks}yz!")
 
     assert deep.index_sources(home_dir, project_dir).added == 12
     path = str(folder / "a.md")
     (source,) = [one for one in deep.find_sources(home_dir, project_dir) if one.path == path]
     assert source.records("", 0.0)[0][0].text.endswith(" yz")
-    assert source.stamp == f"{(1 << 20) + 1}:{os.stat(path).st_mtime_ns}"
-    assert source.size_bytes == (1 << 20) + 1
+    assert source.stamp == f"{_LARGEST_FILE + 1}:{os.stat(path).st_mtime_ns}"
+    assert source.size_bytes == _LARGEST_FILE + 1
 
 
 def test_a_file_that_was_rewritten_is_read_from_its_beginning(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from brimline.recall import points, turns
-from brimline.recall.points import Item
+from brimline.recall.points import MOST_CHARACTERS, Item
 from brimline.recall.record import Hit, Record
 
 if TYPE_CHECKING:
@@ -138,10 +138,10 @@ def test_of_a_teammates_point_only_what_we_would_write_is_taken() -> None:
         others = points.read_search_answers(answered(0.5, 0.5, **fields), "otter", project)
         return [hit for hit, _ in others]
 
-    (long,) = taken(text="x" * 20_001, author="a" * 101, at=1e11)
+    (long,) = taken(text="x" * (MOST_CHARACTERS + 1), author="a" * 101, at=1e11)
     (usual,) = taken(author="", at=1e11 - 1)
 
-    assert (len(long.record.text), len(long.author), long.record.at) == (20_000, 100, 0.0)
+    assert (len(long.record.text), len(long.author), long.record.at) == (MOST_CHARACTERS, 100, 0.0)
     assert (usual.author, usual.record.at) == ("the team", 1e11 - 1)
     assert usual.number >= 10**11
     assert len(taken("example.com/shop")) == 1

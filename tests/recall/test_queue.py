@@ -15,7 +15,7 @@ from tests.recall.answers import DONE, READY, counted, listed, queue_for, say, s
 
 from brimline.errors import StoreError, TeamError
 from brimline.recall import hits, place, points, qdrant, queue
-from brimline.recall.queue import Waiting
+from brimline.recall.queue import _AT_ONCE, Waiting
 from brimline.recall.record import Record
 
 if TYPE_CHECKING:
@@ -374,7 +374,7 @@ def test_more_than_one_batch_is_sent_and_counted(
     home_dir: str, answering: Callable[..., Answering]
 ) -> None:
     """Each is told of when it is done; what is deleted, too."""
-    say(home_dir, *[f"otter {number}" for number in range(65)])
+    say(home_dir, *[f"otter {number}" for number in range(_AT_ONCE + 1)])
     own = queue_for(home_dir, answering(DONE, DONE, DONE, DONE))
     steps: list[int] = []
     sent = own.drain(own.find_waiting(), progress=steps.append)
@@ -383,9 +383,9 @@ def test_more_than_one_batch_is_sent_and_counted(
     )
     deleted = own.drain(own.find_waiting(), progress=steps.append)
 
-    assert (sent["sent"], sent["waiting"]) == (65, 0)
-    assert (deleted["deleted"], deleted["sent"], deleted["waiting"]) == (65, 0, 0)
-    assert steps == [64, 1, 64, 1]
+    assert (sent["sent"], sent["waiting"]) == (_AT_ONCE + 1, 0)
+    assert (deleted["deleted"], deleted["sent"], deleted["waiting"]) == (_AT_ONCE + 1, 0, 0)
+    assert steps == [_AT_ONCE, 1, _AT_ONCE, 1]
     assert states(home_dir) == {}
 
 

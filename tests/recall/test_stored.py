@@ -12,6 +12,7 @@ from brimline.bulk import layout, put
 from brimline.bulk.contents import Span
 from brimline.errors import StoreError
 from brimline.recall import database, stored
+from brimline.recall.stored import MOST_CHARACTERS, MOST_TERMS
 from brimline.transcript.project import is_within, real_folder
 
 if TYPE_CHECKING:
@@ -27,10 +28,13 @@ def test_a_query_is_words_and_quoted_phrases_each_once() -> None:
 @pytest.mark.parametrize(
     ("query", "problem"),
     [
-        ("x" * 500, ""),
-        ("x" * 501, "the query is too long: give at most 500 characters"),
-        (" ".join(map(str, range(16))), ""),
-        (" ".join(map(str, range(17))), "the query has too many words: give at most 16"),
+        ("x" * MOST_CHARACTERS, ""),
+        ("x" * (MOST_CHARACTERS + 1), "the query is too long: give at most 500 characters"),
+        (" ".join(map(str, range(MOST_TERMS))), ""),
+        (
+            " ".join(map(str, range(MOST_TERMS + 1))),
+            "the query has too many words: give at most 16",
+        ),
         ('  "" ', "the query is empty: give the words to look for"),
     ],
     ids=["long", "too long", "many", "too many", "empty"],

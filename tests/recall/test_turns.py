@@ -11,7 +11,7 @@ from brimline import recall
 from brimline.errors import StoreError
 from brimline.recall import ranking, turns
 from brimline.recall.record import Hit, Record
-from brimline.recall.turns import Memory
+from brimline.recall.turns import CANDIDATES, Memory
 from brimline.transcript.project import Project
 
 if TYPE_CHECKING:
@@ -85,7 +85,10 @@ def test_of_entries_that_fit_alike_the_first_comes_first(store: Memory) -> None:
     assert [hit.id for hit in store.search("otter", 2)] == ["c", "a"]
 
 
-@pytest.mark.parametrize(("number", "found"), [(199, 199), (200, 200), (201, 200)])
+@pytest.mark.parametrize(
+    ("number", "found"),
+    [(CANDIDATES - 1, CANDIDATES - 1), (CANDIDATES, CANDIDATES), (CANDIDATES + 1, CANDIDATES)],
+)
 def test_a_search_by_words_offers_200(store: Memory, number: int, found: int) -> None:
     """That is all there is."""
     store.put_entries([Record(f"{at}", "otter") for at in range(number)])

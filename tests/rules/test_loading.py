@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from brimline.rules import lint, loading
+from brimline.rules.lint import _LONGEST_RULE
 
 if TYPE_CHECKING:
     from .conftest import Tree
@@ -122,7 +123,7 @@ def test_a_path_has_its_rules_with_lines_and_marks(tree: Tree) -> None:
     text = "# Head\n\n- Use tabs\n- Never push\n  to main (ENFORCED)\n\n@more.md\n"
     tree.put("project/CLAUDE.md", f"---\nx: y\n---\n{text}")
     tree.put("project/CLAUDE.local.md", text)
-    tree.put("project/more.md", "| a | b |\n|---|---|\n\n" + "w" * 501)
+    tree.put("project/more.md", "| a | b |\n|---|---|\n\n" + "w" * (_LONGEST_RULE + 1))
 
     made = loading.explanation_document(tree.gather("src/a"), "src/a", length)
     rules = [
@@ -135,7 +136,7 @@ def test_a_path_has_its_rules_with_lines_and_marks(tree: Tree) -> None:
     own = [(6, "Use tabs", False), (7, "Never push to main (ENFORCED)", True)]
     assert rules == [own, [(4, "w" * 30, False)], []]
     (long,) = made["files"][-2]["rules"]
-    assert long["text"] == "w" * 500
+    assert long["text"] == "w" * _LONGEST_RULE
 
 
 def test_a_survey_that_is_cut_short_says_so(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:

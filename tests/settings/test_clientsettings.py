@@ -11,6 +11,7 @@ import pytest
 
 from brimline.fast import paths
 from brimline.settings import clientsettings
+from brimline.settings.clientsettings import _MOST_BYTES
 
 
 def test_nothing_is_known_without_files(project_dir: str) -> None:
@@ -208,7 +209,7 @@ def _write(project_dir: str, scope: str, document: dict[str, Any]) -> None:
     path.write_text(json.dumps(document))
 
 
-@pytest.mark.parametrize(("size", "tokens"), [(2 << 20, 5), ((2 << 20) + 1, None)])
+@pytest.mark.parametrize(("size", "tokens"), [(_MOST_BYTES, 5), (_MOST_BYTES + 1, None)])
 def test_a_settings_file_is_read_up_to_two_megabytes(
     size: int, tokens: int | None, project_dir: str
 ) -> None:

@@ -17,6 +17,7 @@ from brimline.errors import ConfigError
 from brimline.fast import paths, policy
 from brimline.settings import config, stamps
 from brimline.settings.catalogue import SETTINGS, Setting
+from brimline.settings.config import _LONGEST_PROJECT_LINE, _MOST_BYTES
 
 tables = st.sampled_from(
     ["", "# first line\n", "context_window = 5000 # mine\n", 'store = { max_mb = "x" }\n']
@@ -209,8 +210,8 @@ def test_unknown_settings_are_named_up_to_ten_and_counted(
 @pytest.mark.parametrize(
     ("text", "is_used"),
     [
-        ("context_window = 5000\n#" + "x" * 499, True),
-        ("context_window = 5000\n#" + "x" * 500, False),
+        ("context_window = 5000\n#" + "x" * (_LONGEST_PROJECT_LINE - 1), True),
+        ("context_window = 5000\n#" + "x" * _LONGEST_PROJECT_LINE, False),
         ("context_window = 5000\n" + "#\n" * 8_181, True),
         ("context_window = 5000\n" + "#\n" * 8_182, False),
     ],
@@ -228,7 +229,7 @@ def test_a_projects_file_is_read_up_to_its_limits(
     assert config.load(home_dir, home_dir).values["context_window"] == 5_000
 
 
-@pytest.mark.parametrize(("size", "problems"), [(1 << 20, 0), ((1 << 20) + 1, 1)])
+@pytest.mark.parametrize(("size", "problems"), [(_MOST_BYTES, 0), (_MOST_BYTES + 1, 1)])
 def test_a_users_file_is_read_up_to_a_megabyte(size: int, problems: int, home_dir: str) -> None:
     """A larger one is named."""
     _user(home_dir, "#" * size)

@@ -12,6 +12,7 @@ import pytest
 from brimline.fast import io, paths
 from brimline.figures import spool
 from brimline.state import logs
+from brimline.state.logs import _AUDIT_LIMIT_BYTES, _ERRORS_LIMIT_BYTES
 from brimline.state.session import SessionState
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def test_lines_of_many_writers_stay_whole_and_a_long_trail_is_put_away(home_dir:
     """Each is appended in one write; the trail before stays beside the new one."""
     trail = Path(home_dir, "audit.jsonl")
     trail.parent.mkdir()
-    trail.write_bytes(b"x" * ((8 << 20) + 1))
+    trail.write_bytes(b"x" * (_AUDIT_LIMIT_BYTES + 1))
 
     def run(number: int) -> None:
         for _ in range(20):
@@ -101,7 +102,7 @@ def test_lines_of_many_writers_stay_whole_and_a_long_trail_is_put_away(home_dir:
 
     assert len([json.loads(line) for line in trail.read_bytes().splitlines()]) == 161
     assert trail.stat().st_mode & 0o777 == 0o600
-    assert Path(home_dir, "audit.jsonl.old").stat().st_size == (8 << 20) + 1
+    assert Path(home_dir, "audit.jsonl.old").stat().st_size == _AUDIT_LIMIT_BYTES + 1
 
 
 def test_a_failure_is_one_line_with_its_place(home_dir: str) -> None:
@@ -186,7 +187,7 @@ def test_a_log_of_failures_is_put_away_beyond_256_kb(
     """Not at that."""
     path = Path(paths.error_log(home_dir))
     path.parent.mkdir(parents=True)
-    path.write_bytes(b"x" * ((256 << 10) - 1 + more) + b"\n")
+    path.write_bytes(b"x" * ((_ERRORS_LIMIT_BYTES - 1) + more) + b"\n")
 
     logs.record_failure(home_dir, "Stop", ValueError("new"))
 

@@ -12,6 +12,7 @@ from brimline.errors import SessionError
 from brimline.fast import paths
 from brimline.testing import SessionBuilder
 from brimline.transcript import find
+from brimline.transcript.find import _LOOK_BYTES, _MOST_LATER_FILES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -210,7 +211,9 @@ def test_bytes_are_looked_for_in_the_whole_file(tmp_path: Path) -> None:
     assert not find.file_contains(f"{empty}.gone", b"x")
 
 
-@pytest.mark.parametrize(("others", "found"), [(19, "second"), (20, "first")])
+@pytest.mark.parametrize(
+    ("others", "found"), [(_MOST_LATER_FILES - 1, "second"), (_MOST_LATER_FILES, "first")]
+)
 def test_of_later_files_twenty_are_looked_into(
     build: Callable[..., SessionBuilder], others: int, found: str
 ) -> None:
@@ -218,13 +221,13 @@ def test_of_later_files_twenty_are_looked_into(
     build("first", 10, began_with="first")
     build("second", 10, began_with="first")
     for number in range(others):
-        build(f"other{number}", 20 + number, began_with="other")
+        build(f"other{number}", _MOST_LATER_FILES + number, began_with="other")
 
     assert find.session_id_after_clears("first") == found
     assert find.session_id_after_clears("unknown") == "unknown"
 
 
-@pytest.mark.parametrize(("size", "is_refused"), [((1 << 20) - 1, True), (1 << 20, False)])
+@pytest.mark.parametrize(("size", "is_refused"), [(_LOOK_BYTES - 1, True), (_LOOK_BYTES, False)])
 def test_of_a_first_line_that_is_longer_than_a_megabyte_nothing_is_known(
     tmp_path: Path, size: int, is_refused: bool
 ) -> None:

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brimline.transcript import read
+from brimline.transcript.read import LONGEST_PARSED_BYTES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -180,11 +181,11 @@ def test_a_line_of_8_mb_is_parsed(more: int, parts: list[int | None]) -> None:
 
 def test_of_a_line_that_is_too_long_the_parts_have_a_megabyte() -> None:
     """Behind the first, which has one byte more than is parsed."""
-    long = b"x" * ((8 << 20) + 1 + (1 << 20) + 5)
+    long = b"x" * ((LONGEST_PARSED_BYTES + 1) + (1 << 20) + 5)
 
     sizes = [len(line.raw) for line in read.lines_of_stream(io.BytesIO(long))]
 
-    assert sizes == [(8 << 20) + 1, 1 << 20, 5]
+    assert sizes == [LONGEST_PARSED_BYTES + 1, 1 << 20, 5]
 
 
 @pytest.mark.parametrize(("more", "rows"), [(0, 1), (1, 0)])

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from brimline.fast import io
 from brimline.testing import SessionBuilder, text_block
 from brimline.transcript import usage
-from brimline.transcript.usage import read_tail
+from brimline.transcript.usage import _HISTORY_LIMIT_BYTES, read_tail
 
 from . import reference
 from .generated import LOOKALIKE, encode, mutated_transcripts, transcripts
@@ -268,7 +268,9 @@ def line(tokens: int, message_id: str | None = None, **fields: Any) -> bytes:
     return json.dumps({"type": "assistant", "message": message} | fields).encode()
 
 
-@pytest.mark.parametrize(("back", "is_over"), [((1 << 20) + 1, True), (1 << 20, False)])
+@pytest.mark.parametrize(
+    ("back", "is_over"), [(_HISTORY_LIMIT_BYTES + 1, True), (_HISTORY_LIMIT_BYTES, False)]
+)
 def test_a_megabyte_before_the_last_usage_the_history_ends(back: int, is_over: bool) -> None:
     """Before it is known the walk goes on, however far."""
     tail = usage.Tail(4)
