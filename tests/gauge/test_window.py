@@ -33,6 +33,9 @@ EVERYTHING: dict[str, Any] = {
     "observed": 2_000_000,
     "model": SONNET,
 }
+POINT = CompactionPoint(
+    *(167_000, "window", 200_000), enforced=None, ending="compaction", expected_tokens=167_000
+)
 UNITS = ("to_compaction", "remaining", "used", "tokens")
 thresholds = st.lists(st.integers(0, 1_000), min_size=1, max_size=9, unique=True)
 positions = st.integers(0, 1_100_000)
@@ -204,7 +207,7 @@ def test_a_tier_begins_at_so_many_tokens_and_is_left_past_the_slack(
 
 def _ladder(thresholds: list[float], unit: str) -> Ladder:
     values = {"guard.tiers": thresholds, "guard.tier_unit": unit}
-    return Ladder(values, Window(200_000, "config"), CompactionPoint(167_000, "window", 200_000))
+    return Ladder(values, Window(200_000, "config"), POINT)
 
 
 def _window(**known: Any) -> Window:
@@ -305,16 +308,12 @@ def test_an_ending_of_another_version_is_a_compaction() -> None:
     assert brim.word_for_ending("new") == "compaction"
     assert brim.ending_at_text("stop", 1_000) == "the client ends the session at about 1,000"
     assert brim.ending_at_text(None, 1_000) == "compaction expected at 1,000"
-    point = CompactionPoint(5, "x", 9)
-    assert (point.expected_tokens, point.enforced, point.ending) == (5, None, "compaction")
-    assert CompactionPoint(5, "x", 9, expected_tokens=0).expected_tokens == 0
 
 
 def _at(occupancy: int | None = 80_000, projected: int | None = 110_000, **known: Any) -> Reading:
     """A reading of a window of 200,000 tokens that is compacted at 167,000."""
-    point = CompactionPoint(167_000, "window", 200_000)
     ladder = _ladder([30, 15, 7, 3], "to_compaction")
-    reading = Reading(Window(200_000, "config"), point, ladder, models.lookup_model(SONNET))
+    reading = Reading(Window(200_000, "config"), POINT, ladder, models.lookup_model(SONNET))
     reading.occupancy_tokens, reading.projected_tokens = occupancy, projected
     reading.margin_tokens = None if projected is None else 167_000 - projected
     for name, value in known.items():

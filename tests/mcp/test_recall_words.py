@@ -52,11 +52,12 @@ def test_the_first_line_says_which_lines_follow_of_how_many(
     ("source", "told"),
     [
         ("s" * 60, "s" * 60),
-        ("a" * 30 + "b" * 31, "a" * 29 + "…" + "b" * 30),
+        ("s" * 61, "s" * 59 + "…"),
+        ("/" + "s" * 60, "…" + "s" * 59),
         ("a\n b", "a b"),
     ],
 )
-def test_a_long_command_is_cut_in_its_middle(home_dir: str, source: str, told: str) -> None:
+def test_a_long_command_keeps_its_beginning_and_a_path_its_end(home_dir: str, source: str, told: str) -> None:
     """A path tells most at its end; sixty characters are whole."""
     key = keep(home_dir, b"one", tool="Bash", source=source, exit=0)
 
@@ -169,20 +170,6 @@ def test_a_page_ends_where_the_next_line_does_not_fit(
     lines = [b"one", b"two", b"three", b"four"]
 
     assert recall.page_of_lines_that_fit(lines, parse_range(asked, 4), room) == page
-
-
-@pytest.mark.parametrize(
-    ("text", "most", "shown"),
-    [
-        ("abcdef", 6, "abcdef"),
-        ("abcdefg", 6, "ab…efg"),
-        ("abcdefg", 5, "ab…fg"),
-        ("a\n\tb", 9, "a b"),
-    ],
-)
-def test_the_middle_of_a_long_text_is_left_out(text: str, most: int, shown: str) -> None:
-    """On one line, as long as it may be."""
-    assert recall.cut_middle(text, most) == shown
 
 
 @pytest.mark.parametrize(

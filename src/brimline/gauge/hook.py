@@ -1,9 +1,11 @@
 """The gauge's face to the hooks: every turn is measured, on record, and there for who polls.
 
-Fast path: imports only `state.session`.
+Fast path: imports only `time` and `state.session`.
 """
 
 from __future__ import annotations
+
+import time
 
 from brimline.state.session import TELEMETRY
 
@@ -65,7 +67,8 @@ def save_telemetry_file(reading: Reading, state: SessionState) -> None:
     if reading.occupancy_tokens is None:
         return
     reading.fill_in_occupancies()
-    document = reading.document()
+    head = {"session_id": state.session_id, "at": round(time.time(), 3), "level": reading.tier}
+    document = head | reading.document()
     for end in ("", "_low", "_high"):
         document[f"predicted_exhaustion_ops{end}"] = document[f"forecast_ops{end}"]
-    state.save_telemetry_for_pollers({"level": reading.tier, **document})
+    state.save_document(TELEMETRY, document)

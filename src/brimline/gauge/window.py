@@ -65,9 +65,9 @@ class CompactionPoint:
         source: str,
         effective_window_tokens: int,
         *,
-        enforced: bool | None = None,
-        ending: str = "compaction",
-        expected_tokens: int | None = None,
+        enforced: bool | None,
+        ending: str,
+        expected_tokens: int,
     ) -> None:
         self.tokens = tokens
         self.source = source
@@ -75,12 +75,7 @@ class CompactionPoint:
         self.enforced = enforced
         self.ending = ending
         # What the client's settings and the window alone would lead to expect.
-        self.expected_tokens = tokens if expected_tokens is None else expected_tokens
-
-    @property
-    def ending_word(self) -> str:
-        """What a distance leads to, in a word or two."""
-        return word_for_ending(self.ending)
+        self.expected_tokens = expected_tokens
 
 
 def word_for_ending(ending: object) -> str:

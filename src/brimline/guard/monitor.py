@@ -41,7 +41,9 @@ def announce_tier_if_due(turn: Turn) -> Decision | None:
     lasting = preset["persistent"] and reading.tier == reading.tier_count > 1
     if lasting and not turn.state.claim_speaking_for_request(reading.offset):
         return None  # a parallel call of the same request has spoken
-    entered = _claim_tier_and_those_below(turn)
+    # A steep climb has skipped the tiers below, which are taken with this one.
+    levels = range(1, (reading.tier or 0) + 1)
+    entered = [level for level in levels if turn.state.claim_level(level, reading.offset)]
     won = reading.tier in entered
     if won:
         _record_tiers(turn, entered)
@@ -69,10 +71,13 @@ def announce_tier_if_due(turn: Turn) -> Decision | None:
 
 def template_fields(turn: Turn) -> dict[str, Any]:
     """Return what any template may name."""
+    from brimline.state.session import MOD_ALIVE
+
     reading = turn.reading
     occupancy, window = reading.occupancy_tokens or 0, reading.window.tokens
     return {
-        "brim": turn.state.command_start,
+        # How our commands begin where the person types them.
+        "brim": "/brim-" if MOD_ALIVE in turn.state.names else "/brim:",
         "occupancy": occupancy,
         "window": window,
         "percent": min(100.0, 100 * occupancy / window),
@@ -113,12 +118,6 @@ def _release_tiers_that_were_left(turn: Turn) -> None:
         has_left = level > tier and reading.ladder.is_clearly_below(level, tokens, REARM_POINTS)
         if has_left and reading.offset > offset:
             turn.state.release_level(level)
-
-
-def _claim_tier_and_those_below(turn: Turn) -> list[int]:
-    """Take this tier and the ones below it, which a steep climb has skipped; returns the new."""
-    level, offset = turn.reading.tier or 0, turn.reading.offset
-    return [each for each in range(1, level + 1) if turn.state.claim_level(each, offset)]
 
 
 def _record_tiers(turn: Turn, entered: list[int]) -> None:

@@ -13,7 +13,12 @@ from brimline.bulk import contents, layout, retention
 from brimline.errors import SessionError, StoreError, reason
 from brimline.fast import clock, io, paths, policy
 from brimline.gauge.reading import Reading, measure_session
-from brimline.gauge.window import COMPACTION_RESERVE_TOKENS, ending_at_text, idle_compaction_tokens
+from brimline.gauge.window import (
+    COMPACTION_RESERVE_TOKENS,
+    ending_at_text,
+    idle_compaction_tokens,
+    word_for_ending,
+)
 from brimline.guard.ceiling import Ceiling
 from brimline.install import checks_files, client, datafolder
 from brimline.rules import lint
@@ -179,7 +184,7 @@ def _judge_order_of_tiers_and_compaction(values: dict[str, Any], reading: Readin
     tiers = [int(tokens) for tokens in reading.ladder.begins] if speaks else []
     points = {} if ceiling is None else {"ceiling": ceiling}
     points |= {f"L{at}": tiers[at - 1] for at in (1, len(tiers)) if tiers}
-    points[reading.compaction.ending_word] = point
+    points[word_for_ending(reading.compaction.ending)] = point
     chain = ", ".join(f"{name} {tokens:,}" for name, tokens in points.items())
     said = {"chain": chain, "point": f"{point:,}", "window": f"{window:,}"}
     said["usual"] = str(max(1, window - COMPACTION_RESERVE_TOKENS))

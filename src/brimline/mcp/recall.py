@@ -91,18 +91,14 @@ def _parse_arguments(arguments: dict[str, Any]) -> Asked:
     if type(fields.get("lines")) is int:
         fields["lines"] = str(fields["lines"])  # a single line
     for name, value in fields.items():
-        _refuse_bad_argument(name, value, unset)
+        if name not in unset:
+            raise StoreError(f"recall takes {', '.join(unset)}, not {name[:40]!r}")
+        if not isinstance(value, str):
+            raise StoreError(f"{name} must be a text")
     call = Asked(**{name: value for name, value in fields.items() if str(value).strip()})
     if not call.key and not call.query:
         raise StoreError("give key, of one stored output, or query, to find some")
     return call
-
-
-def _refuse_bad_argument(name: str, value: Any, unset: dict[str, Any]) -> None:
-    if name not in unset:
-        raise StoreError(f"recall takes {', '.join(unset)}, not {name[:40]!r}")
-    if not isinstance(value, str):
-        raise StoreError(f"{name} must be a text")
 
 
 def _resolve_key(home_dir: str, text: str) -> str:
@@ -172,7 +168,7 @@ def _matching_lines_text(name: str, lines: list[bytes], span: contents.Span, que
     following = ""
     if len(shown) < len(fitting):
         following = f'; next: lines="{fitting[len(shown)] + span.first}:{span.last}"'
-    words = repr(cut_middle(query, _TOLD_CHARACTERS))
+    words = repr(flatten(query, _TOLD_CHARACTERS))
     of = f"{len(lines):,} lines"
     if len(texts) < len(lines):
         of = f"lines {span.first:,}-{span.last:,} (of {len(lines):,})"
@@ -208,7 +204,7 @@ def _search_outputs_as_text(home_dir: str, within: Project | None, asked: Asked,
     if within and within.session:
         _take_in_originals_of_session(home_dir, within.session, asked.query)
     result = stored.find_outputs(home_dir, asked.query, within, choose_hits_to_show, until=until)
-    words = repr(cut_middle(asked.query, _TOLD_CHARACTERS))
+    words = repr(flatten(asked.query, _TOLD_CHARACTERS))
     if not result.states and not result.pending:
         whose = " of this project" if within else ""
         return f"[brimline recall: no output{whose} is stored yet]"
@@ -280,9 +276,10 @@ def _lines_on_what_not_searched(result: stored.Found) -> list[str]:
 def _key_and_origin_text(key: str, described: dict[str, Any]) -> str:
     """A key with where its content comes from."""
     tool, source, code = described.get("tool"), described.get("source"), described.get("exit")
-    parts = [cut_middle(tool, _SOURCE_CHARACTERS)] if isinstance(tool, str) else []
+    parts = [flatten(tool, _SOURCE_CHARACTERS)] if isinstance(tool, str) else []
     if isinstance(source, str):
-        parts.append('"' + cut_middle(source, _SOURCE_CHARACTERS).replace('"', "'") + '"')
+        shown = flatten(source, _SOURCE_CHARACTERS, keep_end=source.startswith("/"))
+        parts.append('"' + shown.replace('"', "'") + '"')
     if isinstance(code, int):
         parts.append(f"exit {code}")
     return f"{layout.shorten_key(key)} ({' '.join(parts)})" if parts else layout.shorten_key(key)
@@ -331,12 +328,3 @@ def characters_as_client_counts(text: str) -> int:
 def cut_to_room_in_utf16_units(text: str, room: int) -> str:
     """The beginning of a text that the client counts as no longer than `room`."""
     return text.encode("utf-16-le", "surrogatepass")[: 2 * room].decode("utf-16-le", "ignore")
-
-
-def cut_middle(text: str, most: int) -> str:
-    """A text on one line, shortened in its middle: a path tells most at its end."""
-    flat = flatten(text, len(text))
-    if len(flat) <= most:
-        return flat
-    tail = most // 2
-    return f"{flat[: most - tail - 1]}…{flat[-tail:]}"

@@ -119,10 +119,12 @@ def _folders_of_client_above(known: list[Folders]) -> Folders | None:
     if not known or Folders(*paths.folders_to_pin()) in known:
         return None
     above = _numbers_of_processes_above()
-    for folders in known:
-        if any(os.path.exists(f"{folders.config}/sessions/{number}.json") for number in above):
-            return folders
-    return known[-1] if io.env(_MARK) else None
+    found = next((folders for folders in known if _runs_one_of(folders.config, above)), None)
+    return found or (known[-1] if is_marked() else None)
+
+
+def _runs_one_of(config: str, above: list[int]) -> bool:
+    return any(os.path.exists(f"{config}/sessions/{number}.json") for number in above)
 
 
 def is_marked() -> bool:
@@ -133,9 +135,8 @@ def is_marked() -> bool:
 def is_client_above() -> bool:
     """Tell whether a client has started us, however deep; a shell may have lost the mark."""
     configs = {paths.client_config_dir(), *[folders.config for folders in read()]}
-    names = [f"{number}.json" for number in _numbers_of_processes_above()]
-    places = [f"{config}/sessions/{name}" for config in configs for name in names]
-    return is_marked() or any(map(os.path.exists, places))
+    above = _numbers_of_processes_above()
+    return is_marked() or any(_runs_one_of(config, above) for config in configs)
 
 
 def _numbers_of_processes_above() -> list[int]:

@@ -94,13 +94,15 @@ def learned_points_by_window(home_dir: str) -> dict[str, int]:
 
     It is the median of the last usable samples.
     """
+    import statistics
+
     by_key: dict[str, list[int]] = {}
     for sample in read_samples(home_dir):
         if is_sample_usable(sample):
             # What was refused may be far more than the window: one result can overshoot it.
             by_key.setdefault(sample.key, []).append(min(sample.tokens, sample.window))
     return {
-        key: _median(tokens[-LAST_SAMPLES:])
+        key: round(statistics.median(tokens[-LAST_SAMPLES:]))
         for key, tokens in by_key.items()
         if len(tokens) >= LEAST_SAMPLES
     }
@@ -121,12 +123,6 @@ def is_sample_usable(sample: Sample) -> bool:
     near = abs(sample.tokens - expected) <= NEAR_RATIO * sample.effective
     refused = sample.ending == "refusal" and sample.tokens >= REFUSED_RATIO * sample.window
     return sample.trigger == "auto" and (near or refused)
-
-
-def _median(values: list[int]) -> int:
-    ordered = sorted(values)
-    middle = len(ordered) // 2
-    return round((ordered[middle] + ordered[~middle]) / 2)
 
 
 def _parse_sample(line: dict[str, Any]) -> Sample | None:

@@ -97,11 +97,6 @@ class SessionState:
         # Whether any tier was announced in this climb.
         self.has_spoken = any(name.startswith(_CLAIM) for name in self.names)
 
-    @property
-    def command_start(self) -> str:
-        """How our commands begin where the person types them."""
-        return "/brim-" if MOD_ALIVE in self.names else "/brim:"
-
     def switch_off_or_on(self, *, off: bool) -> None:
         """Fall silent in this session, or speak again."""
         if off:
@@ -134,11 +129,6 @@ class SessionState:
     def save_snapshot(self, snapshot: Snapshot) -> None:
         """Keep what the status line told."""
         self.save_document(_SNAPSHOT, vars(snapshot))
-
-    def save_telemetry_for_pollers(self, document: dict[str, Any]) -> None:
-        """Put the latest figures where others can poll them."""
-        head = {"session_id": self.session_id, "at": round(time.time(), 3)}
-        self.save_document(TELEMETRY, head | document)
 
     def save_document(self, name: str, document: dict[str, Any]) -> None:
         """Put a document into a file of its own."""
