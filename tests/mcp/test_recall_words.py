@@ -57,7 +57,9 @@ def test_the_first_line_says_which_lines_follow_of_how_many(
         ("a\n b", "a b"),
     ],
 )
-def test_a_long_command_keeps_its_beginning_and_a_path_its_end(home_dir: str, source: str, told: str) -> None:
+def test_a_long_command_keeps_its_beginning_and_a_path_its_end(
+    home_dir: str, source: str, told: str
+) -> None:
     """A path tells most at its end; sixty characters are whole."""
     key = keep(home_dir, b"one", tool="Bash", source=source, exit=0)
 
