@@ -34,7 +34,12 @@ EVERYTHING: dict[str, Any] = {
     "model": SONNET,
 }
 POINT = CompactionPoint(
-    *(167_000, "window", 200_000), enforced=None, ending="compaction", expected_tokens=167_000
+    tokens=167_000,
+    source="window",
+    effective_window_tokens=200_000,
+    enforced=None,
+    ending="compaction",
+    expected_tokens=167_000,
 )
 UNITS = ("to_compaction", "remaining", "used", "tokens")
 thresholds = st.lists(st.integers(0, 1_000), min_size=1, max_size=9, unique=True)

@@ -1,9 +1,11 @@
 """What a hook decided, as one record that every room can return.
 
-Fast path: imports nothing.
+Fast path: imports only `fast.io`.
 """
 
 from __future__ import annotations
+
+from brimline.fast import io
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,23 +17,14 @@ NOTE_BUDGET_CHARACTERS = 9_000
 _RANK = {"": 0, "allow": 1, "ask": 2, "deny": 3}
 
 
-class Decision:
+class Decision(io.Record):
     """Permission, replacement output, notes for the model and notes for the person."""
 
-    def __init__(
-        self,
-        *,
-        permission: str = "",
-        reason: str = "",
-        replacement: Any = None,
-        model_notes: tuple[str, ...] = (),
-        person_notes: tuple[str, ...] = (),
-    ) -> None:
-        self.permission = permission
-        self.reason = reason
-        self.replacement = replacement
-        self.model_notes = model_notes
-        self.person_notes = person_notes
+    permission: str = ""
+    reason: str = ""
+    replacement: Any = None
+    model_notes: tuple[str, ...] = ()
+    person_notes: tuple[str, ...] = ()
 
 
 def merge_decisions(decisions: list[Decision]) -> Decision:

@@ -1,4 +1,4 @@
-"""Small file operations for hooks, straight on system calls.
+"""Small file operations for hooks, straight on system calls; and what their records are made of.
 
 Fast path: imports only `sys`, `time` and `posix`. `import os` would cost a sixth of the
 interpreter's start-up. Everything created here is private to the user (600 in 700) from the start.
@@ -13,6 +13,13 @@ import time
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import dataclass_transform
+
+    @dataclass_transform(kw_only_default=True)
+    class Record:
+        """A class that is its fields, as with `dataclasses`, whose import costs a hook too much."""
+else:
+    Record = type(sys.implementation)  # which takes what it is named, and needs no import
 
 system = posix
 # Not waiting: a named pipe in the place of a file must not hold a hook up.

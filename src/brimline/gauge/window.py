@@ -1,9 +1,11 @@
 """How large the window is, where a context ends, and the ladder of tiers towards that. Pure.
 
-Fast path: imports nothing. The figures of the client are those of `docs/developers/client.md`.
+Fast path: imports only `fast.io`. The figures of the client are those of `docs/developers/client.md`.
 """
 
 from __future__ import annotations
+
+from brimline.fast import io
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,26 +58,16 @@ _ENDINGS = {
 }
 
 
-class CompactionPoint:
+class CompactionPoint(io.Record):
     """Where a context ends and how we know; `enforced`: whether the client compacts there."""
 
-    def __init__(
-        self,
-        tokens: int,
-        source: str,
-        effective_window_tokens: int,
-        *,
-        enforced: bool | None,
-        ending: str,
-        expected_tokens: int,
-    ) -> None:
-        self.tokens = tokens
-        self.source = source
-        self.effective_window_tokens = effective_window_tokens
-        self.enforced = enforced
-        self.ending = ending
-        # What the client's settings and the window alone would lead to expect.
-        self.expected_tokens = expected_tokens
+    tokens: int
+    source: str
+    effective_window_tokens: int
+    enforced: bool | None
+    ending: str
+    # What the client's settings and the window alone would lead to expect.
+    expected_tokens: int
 
 
 def word_for_ending(ending: object) -> str:
@@ -186,7 +178,12 @@ def resolve_compaction_point(
     elif remaining_percent is not None and ending == "compaction":
         tokens, source = effective * (100 - remaining_percent) // 100, "preset"
     return CompactionPoint(
-        tokens, source, effective, enforced=enforced, ending=ending, expected_tokens=expected
+        tokens=tokens,
+        source=source,
+        effective_window_tokens=effective,
+        enforced=enforced,
+        ending=ending,
+        expected_tokens=expected,
     )
 
 

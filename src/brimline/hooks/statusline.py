@@ -95,7 +95,7 @@ def _off_silent_or_gateway_parts(
     parts = []
     if state.is_off:
         parts.append("off: /brim:on")
-    elif snapshot.silence[1] >= _SILENT_REQUESTS:
+    elif snapshot.silence and snapshot.silence[1] >= _SILENT_REQUESTS:
         parts.append("hooks are silent: brimline doctor")
     saved = state.last_gateway_saved_tokens(reading.occupancy_tokens)
     if saved:
@@ -120,7 +120,7 @@ def _set_requests_since_hook_was_heard(snapshot: Snapshot, state: SessionState) 
     before = state.snapshot()
     heard_at = max(io.file_time(f"{state.folder}/{name}") for name in (SPOOL, MOD_READING))
     requests = 0.0
-    if before and before.silence[:1] == [heard_at]:
+    if before and before.silence and before.silence[0] == heard_at:
         grown = snapshot.occupancy_tokens not in (None, before.occupancy_tokens)
         requests = sum(before.silence[1:]) + grown
     snapshot.silence = [heard_at, requests]

@@ -1,6 +1,6 @@
 """Which rooms answer which event of the client, in which order.
 
-Fast path: imports only `fast.owntools`. A room is a folder with a `hook.py`, whose functions
+Fast path: imports only `fast.io` and `fast.owntools`. A room is a folder with a `hook.py`, whose functions
 are named here; it is taken out by deleting that folder and its words below. Everything else is made
 from this table: the entry asks the rooms, the installer registers the events, `doctor` and the docs
 list them. Housekeeping and what rooms leave in the data folder are in `brimline.rooms`.
@@ -8,29 +8,20 @@ list them. Housekeeping and what rooms leave in the data folder are in `brimline
 
 from __future__ import annotations
 
-from brimline.fast import owntools
+from brimline.fast import io, owntools
 
 
-class Answered:
+class Answered(io.Record):
     """One event: the function that each room offers for it, and how the client is to call us."""
 
-    def __init__(
-        self,
-        function: str,
-        rooms: dict[str, str],
-        purpose: str,
-        *,
-        timeout_s: int = 10,
-        subagents: bool = True,
-    ) -> None:
-        self.function = function
-        # In the order they are asked, each with the tools that it is asked about, or with how a
-        # session starts; empty: whatever it is.
-        self.rooms = rooms
-        self.purpose = purpose
-        self.timeout_s = timeout_s
-        # Whether the event counts too where a subagent caused it: that one has its own window.
-        self.subagents = subagents
+    function: str
+    # In the order they are asked, each with the tools that it is asked about, or with how a session
+    # starts; empty: whatever it is.
+    rooms: dict[str, str]
+    purpose: str
+    timeout_s: int = 10
+    # Whether the event counts too where a subagent caused it: that one has its own window.
+    subagents: bool = True
 
     def tool_matcher(self, *, scout: bool = False) -> str | None:
         """The tools that the client is to call us for; None where a room is asked in any case.
@@ -48,63 +39,63 @@ class Answered:
 RECALL = owntools.names("recall")
 EVENTS = {
     "SessionStart": Answered(
-        "session_start",
-        {
+        function="session_start",
+        rooms={
             **dict.fromkeys(("state", "guard", "rules", "carry", "recall"), ""),
             "bulk": "startup|clear",
         },
-        "fresh settings, the card after a compaction, the user's reminder; then housekeeping",
+        purpose="fresh settings, the card after a compaction, the user's reminder; housekeeping",
     ),
     "UserPromptSubmit": Answered(
-        "user_prompt_submit",
-        dict.fromkeys(("slash", "gauge", "carry", "guard", "bulk", "session"), ""),
-        "answers `/brim:…`; measures; announces a tier that was entered, a rate limit, a reminder",
+        function="user_prompt_submit",
+        rooms=dict.fromkeys(("slash", "gauge", "carry", "guard", "bulk", "session"), ""),
+        purpose="answers `/brim:…`; measures; announces a new tier, a rate limit, a reminder",
         subagents=False,
     ),
     "PreToolUse": Answered(
-        "pre_tool_use",
-        {
+        function="pre_tool_use",
+        rooms={
             "guard": "Agent|Task|Skill",
             "bulk": "Write",
             "recall": "|".join(RECALL),
             "scout": "Read|Glob|Grep|Bash",
         },
-        "the ceiling; an overwrite of a file seen as a preview; lets our own recall pass; with the "
-        "scout on, also reads",
+        purpose="the ceiling; an overwrite of a file seen as a preview; lets our own recall pass; "
+        "with the scout on, also reads",
         subagents=False,
     ),
     "PostToolUse": Answered(
-        "post_tool_use",
-        dict.fromkeys(("bulk", "gauge", "carry", "guard", "session"), "*"),
-        "measures; announces a tier that was entered; keeps large results out of the window",
+        function="post_tool_use",
+        rooms=dict.fromkeys(("bulk", "gauge", "carry", "guard", "session"), "*"),
+        purpose="measures; announces a new tier; keeps large results out of the window",
         subagents=False,
     ),
     "PostToolUseFailure": Answered(
-        "post_tool_use_failure",
-        {"bulk": "Bash"},
-        "says so where the client lost the end of a failing command's output",
+        function="post_tool_use_failure",
+        rooms={"bulk": "Bash"},
+        purpose="says so where the client lost the end of a failing command's output",
         subagents=False,
     ),
     "Stop": Answered(
-        "stop",
-        {"gauge": "", "carry": "", "guard": ""},
-        "measures; some presets tell the person here",
+        function="stop",
+        rooms={"gauge": "", "carry": "", "guard": ""},
+        purpose="measures; some presets tell the person here",
         subagents=False,
     ),
     "PreCompact": Answered(
-        "pre_compact",
-        {"gauge": "", "bulk": "", "carry": ""},
-        "records how full the window was; saves the state; tells the summary what to hold",
+        function="pre_compact",
+        rooms={"gauge": "", "bulk": "", "carry": ""},
+        purpose="records how full the window was; saves the state; tells the summary what to hold",
     ),
     "PostCompact": Answered(
-        "post_compact",
-        {"gauge": "", "guard": "", "carry": ""},
-        "records the size of the summary and which messages it holds; learns the point",
+        function="post_compact",
+        rooms={"gauge": "", "guard": "", "carry": ""},
+        purpose="records the size of the summary and which messages it holds; learns the point",
     ),
     "SessionEnd": Answered(
-        "session_end",
-        {"carry": ""},
-        "leaves word for the next session, and in the daily note",
+        function="session_end",
+        rooms={"carry": ""},
+        purpose="leaves word for the next session, and in the daily note",
         timeout_s=5,
     ),
 }

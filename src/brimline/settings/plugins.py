@@ -29,11 +29,7 @@ def plugin_at_work(project_dir: str) -> str | None:
 
     The user alone switches it on; a project's settings may switch it off.
     """
-    found = [
-        name
-        for name in plugins_of_our_name(project_dir)
-        if any(os.path.isfile(f"{place}/hooks/start") for place in folders_of_plugin(name))
-    ]
+    found = [name for name in plugins_of_our_name(project_dir) if _is_whole(name)]
     files = clientsettings.path_by_scope(project_dir)
     chosen = [_enabled_in(files[scope]) for scope in ("user", "managed")]
     return next((name for name in found if any(one.get(name) is True for one in chosen)), None)
@@ -44,8 +40,7 @@ def plugins_of_our_name(project_dir: str) -> list[str]:
     enabled: dict[str, Any] = {}
     for path in clientsettings.path_by_scope(project_dir).values():
         enabled |= _enabled_in(path)
-    ours = [name for name in enabled if name.partition("@")[0] == NAME and name != EARLIER_MOD]
-    return [name for name in ours if enabled[name] is True]
+    return [name for name, is_on in enabled.items() if is_on is True and _is_of_our_name(name)]
 
 
 def namesakes(project_dir: str) -> list[str]:
@@ -139,6 +134,14 @@ def version_of_plugin(name: str) -> str:
         if isinstance(version, str):
             return version
     return ""
+
+
+def _is_of_our_name(name: str) -> bool:
+    return name.partition("@")[0] == NAME and name != EARLIER_MOD
+
+
+def _is_whole(name: str) -> bool:
+    return any(os.path.isfile(f"{place}/hooks/start") for place in folders_of_plugin(name))
 
 
 def _enabled_in(settings_path: str) -> dict[str, Any]:

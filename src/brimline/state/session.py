@@ -1,6 +1,6 @@
 """What brimline remembers of one session, in small files that parallel hooks can share.
 
-Fast path: imports only `time`, `brimline.fast.io`, `brimline.fast.json` and `brimline.fast.paths`.
+Fast path: imports only `time`, `fast.io`, `fast.json` and `fast.paths`.
 Nothing here is locked: a line is appended in one write, a file is replaced whole, and "once" means
 that exactly one process managed to create a file.
 """
@@ -48,40 +48,27 @@ LEFT_TO_PLUGIN = "left-to-plugin"
 _OFF = "off"
 
 
-class Snapshot:
+class Snapshot(io.Record):
     """What the client last told about a session; each part may be unknown."""
 
-    def __init__(  # noqa: PLR0913 - what the client tells
-        self,
-        *,
-        at: float,
-        window_tokens: int | None = None,
-        occupancy_tokens: int | None = None,
-        output_tokens: int | None = None,
-        model: str | None = None,
-        rate_limits: dict[str, Any] | None = None,
-        silence: list[float] | None = None,
-        cost_usd: float | None = None,
-        source: str = "statusline",
-    ) -> None:
-        self.at = at
-        # Who was told: the status line, or the mod, which is a `client`'s own figure at every call.
-        self.source = source
-        self.window_tokens = window_tokens
-        self.occupancy_tokens = occupancy_tokens
-        self.output_tokens = output_tokens
-        self.model = model
-        self.rate_limits = rate_limits
-        self.cost_usd = cost_usd
-        # When the last hook left a line, and how many requests came since.
-        self.silence = silence or [0.0, 0]
+    at: float
+    window_tokens: int | None = None
+    occupancy_tokens: int | None = None
+    output_tokens: int | None = None
+    model: str | None = None
+    rate_limits: dict[str, Any] | None = None
+    # When the last hook left a line, and how many requests came since.
+    silence: list[float] | None = None
+    cost_usd: float | None = None
+    # Who was told: the status line, or the mod, which is a `client`'s own figure at every call.
+    source: str = "statusline"
 
     def has_values_of_right_types(self) -> bool:
         """Tell whether every part is of its kind, as in everything we wrote ourselves."""
         counts = ("window_tokens", "occupancy_tokens", "output_tokens")
         kinds: dict[str, Any] = dict.fromkeys(counts, int | None)
         kinds |= {"at": int | float, "cost_usd": int | float | None, "model": str | None}
-        kinds["silence"] = list
+        kinds["silence"] = list | None
         return all(isinstance(getattr(self, name), kind) for name, kind in kinds.items())
 
 
@@ -120,10 +107,7 @@ class SessionState:
         stored = self.read_document(name)
         if "at" not in stored:
             return None
-        try:
-            snapshot = Snapshot(**stored)
-        except TypeError:
-            return None
+        snapshot = Snapshot(**stored)
         return snapshot if snapshot.has_values_of_right_types() else None
 
     def save_snapshot(self, snapshot: Snapshot) -> None:
