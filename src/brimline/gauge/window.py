@@ -1,6 +1,6 @@
 """How large the window is, where a context ends, and the ladder of tiers towards that. Pure.
 
-Fast path: imports only `fast.io`. The figures of the client are those of `docs/developers/client.md`.
+Fast path: imports only `fast.io`. The client's figures are those of `docs/developers/client.md`.
 """
 
 from __future__ import annotations
