@@ -1,9 +1,10 @@
 """Which rooms answer which event of the client, in which order.
 
-Fast path: imports only `fast.io` and `fast.owntools`. A room is a folder with a `hook.py`, whose functions
-are named here; it is taken out by deleting that folder and its words below. Everything else is made
-from this table: the entry asks the rooms, the installer registers the events, `doctor` and the docs
-list them. Housekeeping and what rooms leave in the data folder are in `brimline.rooms`.
+Fast path: imports only `fast.io` and `fast.owntools`. A room is a folder with a `hook.py`, whose
+functions are named here; it is taken out by deleting that folder and its words below. Everything
+else is made from this table: the entry asks the rooms, the installer registers the events, `doctor`
+and the docs list them. Housekeeping and what rooms leave in the data folder are in
+`brimline.rooms`.
 """
 
 from __future__ import annotations
