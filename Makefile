@@ -12,7 +12,7 @@ OWN := $(VENV)/.own
 # The versions that development and CI use; `make lock` writes them anew, `make LOCKED=` goes without.
 LOCKED ?= --constraint constraints.txt
 
-.PHONY: demo test test-long test-versions recordings check bench smoke docs lock clean
+.PHONY: demo test test-long test-versions recordings check bench smoke docs lock owner clean
 
 # Play a recorded session through the real hook entry and watch it fill.
 demo: $(if $(wildcard $(READY)),$(READY),$(OWN))
@@ -53,6 +53,10 @@ docs: $(READY)
 # Take the newest versions that pyproject.toml admits into constraints.txt.
 lock:
 	rm -rf .venv-lock && $(PYTHON) -m venv .venv-lock && .venv-lock/bin/python -m pip install --quiet --editable '.[dev]' && .venv-lock/bin/python -m pip freeze --exclude-editable > constraints.txt && rm -rf .venv-lock
+
+# Once, before anything is published: `make owner OWNER=name` names the account on GitHub everywhere.
+owner:
+	git grep -lz 'OWNER/brimline' -- . ':!Makefile' | xargs -0 perl -pi -e 's{OWNER/brimline}{$(OWNER)/brimline}g'
 
 clean:
 	rm -rf .venv .venv-* .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build

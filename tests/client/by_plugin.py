@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 RECALL = "mcp__plugin_brimline_brimline__recall"
 ID = "brimline@brimline-plugin"
+REPOSITORY = "OWNER/brimline"
 
 
 class Plugin:
@@ -21,7 +22,7 @@ class Plugin:
 
     def __init__(self, client: Client, folder: Path) -> None:
         self.client = client
-        self.checkout, self.bare = folder / "checkout", folder / "gh" / "OWNER" / "brimline.git"
+        self.checkout, self.bare = folder / "checkout", folder / "gh" / f"{REPOSITORY}.git"
         left_out = shutil.ignore_patterns("__pycache__", "words.bin")
         for part in (".claude-plugin", "plugin", "src/brimline"):
             shutil.copytree(ROOT / part, self.checkout / part, symlinks=True, ignore=left_out)
@@ -47,7 +48,7 @@ class Plugin:
     def install(self) -> None:
         """Do what a user types."""
         self.publish()
-        self.claude("plugin", "marketplace", "add", "OWNER/brimline")
+        self.claude("plugin", "marketplace", "add", REPOSITORY)
         self.claude("plugin", "install", ID)
 
     def claude(self, *arguments: str) -> str:
