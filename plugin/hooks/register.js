@@ -72,10 +72,10 @@ const PLUGIN = /^brimline@(?!brimline$)/ // what an earlier version installed is
 const EDITING = ["Edit", "MultiEdit", "Write", "NotebookEdit"]
 const NUMBERING_BYTES = 8 // before a line of a file, at most
 const TAIL_CHARACTERS = 2 // per token, at least
-const VELOCITY_REQUESTS = 3 // over which the program averages growth
 const LONGEST_FAILURE = 10000 // characters; of a longer one the client may have lost the end
 const PAUSE_MS = 100 // between words of the fill: calls may follow at once, and a file costs them more than all else here
-const SILENT = {} // the gate that lets everything pass
+
+const previewed = new Set() // calls whose results the model was shown as previews
 
 let isOurs = false // whether the client leaves the events to us
 let gate = null // none: ask at the next call
@@ -86,7 +86,7 @@ let word = null // of it, which is still to be left
 let timer = null // until then
 let writing = null // what is on its way to the file
 let tail = 0 // tokens that came behind it, about
-let steps = [] // growth from request to request
+let step = 0 // growth since the request before
 let earlier = Promise.resolve() // what was asked without waiting
 
 function answerCalls(on) {
@@ -110,7 +110,7 @@ function answerCalls(on) {
     if (!isOurs) await measure($) // first, for a hook that the client itself starts
     const [answer] = await Promise.all([next(e), lookAtFill($)])
     const below = await withKeys($, answer)
-    return isOurs ? answerCall($, below, () => judge($, e, below)) : below
+    return isOurs ? answerCall($, e, below, () => judge($, e, below)) : below
   }).catch(goOn)
   on("classic.PostToolUseFailure", async ($, e, next) => {
     if (here.isIdle || e.agent_id !== undefined) return next(e)
@@ -118,7 +118,7 @@ function answerCalls(on) {
     results += 1
     tail += e.error.length / TAIL_CHARACTERS
     const isCut = e.tool_name === "Bash" && e.error.length >= LONGEST_FAILURE
-    return isOurs && isCut ? answerCall($, below, () => startHook($, e)) : below
+    return isOurs && isCut ? answerCall($, e, below, () => startHook($, e)) : below
   }).catch(goOn)
 }
 
@@ -135,7 +135,7 @@ const lookAtFill = async $ => {
     const { context: { tokens } } = await $.session.usage()
     if (!tokens) return
     if (tokens !== sent) {
-      if (sent) steps = [...steps, tokens - sent].slice(-VELOCITY_REQUESTS)
+      if (sent) step = tokens - sent
       tail = 0
       sent = tokens
     }
@@ -167,14 +167,15 @@ const without = (groups, own) =>
   groups.map(group => ({ ...group, hooks: (group.hooks ?? []).filter(entry => !isOwn(entry, own)) })).filter(group => group.hooks.length)
 
 // What other people's hooks answered, and what the program adds to it.
-const answerCall = async ($, below, start) => {
+const answerCall = async ($, e, below, start) => {
   const begun = Date.now()
   try {
     const { additionalContext: note, updatedToolOutput } = (await within(LIMIT_MS, start())).hookSpecificOutput ?? {}
+    if (updatedToolOutput !== undefined) previewed.add(e.tool_use_id)
     const notes = note && { additionalContext: [...(below.additionalContext ?? []), note] }
     return { ...below, ...notes, ...(updatedToolOutput !== undefined && { updatedToolOutput }) }
   } catch (problem) {
-    gate = Date.now() - begun < LIMIT_MS ? null : SILENT // who hangs would hold up every call of this prompt
+    gate = Date.now() - begun < LIMIT_MS ? null : {} // everything passes: who hangs would hold up every call of this prompt
     report($, "tool call", problem)
     return below
   }
@@ -197,7 +198,7 @@ const judge = async ($, e, below) => {
 // Whether the program may have something to say about a call, or something to put in its place.
 const isDue = (event, text) => {
   if (!gate || gate.all || sent < gate.measured || sent + tail >= gate.speaks_at) return true
-  if (steps.some(step => step >= gate.steep)) return true
+  if (step >= gate.steep) return true
   const lines = event.tool_response?.file?.content?.split?.("\n").length ?? 0
   if (new TextEncoder().encode(text).length + NUMBERING_BYTES * lines > gate.bytes) return true
   const { tool_name: tool, tool_input: input } = event
@@ -324,16 +325,13 @@ const forgetPause = () => clearTimeout(pause)
 
 const ID = "brimline"
 const COLUMNS = 62 // as wide as it would like to be; one that is wider stands above the prompt, and takes the room there
-const AGAIN_MS = 500
-const READING = "Reading this session…"
-const FAILED = "brimline did not answer; `brimline doctor` may say why."
 
 let shown = null // what stands above the prompt: its text, and whether it is a notice
 let newestAt = Date.now() / 1000 // when the last notice was written that was shown; older ones are of another run
 let isOpen = false
 let hasRoom = true // whether there is any left above the prompt
 let version = 0 // of what the pane shows: it changes with each request
-let drawn = { key: null, rows: [[[READING, "dim"]]] }
+let drawn = { key: null, rows: [[["Reading this session…", "dim"]]] }
 let asked = null // what is being asked for
 
 function draw(on) {
@@ -354,20 +352,14 @@ function draw(on) {
     return h(Box, { flexDirection: "column" }, ...lines)
   })
   on("ui.close", { id: ID }, async ($, e, next) => {
-    const closed = await next(e)
-    isOpen = (await $.ui.panes()).some(opened => opened.id === ID)
-    return closed
+    try { return await next(e) } finally { isOpen = (await $.ui.panes()).some(opened => opened.id === ID) }
   }).catch(goOn)
   on("classic.SessionStart", ($, e, next) => { // also with the session that `/clear` begins
     here.begin(e)
     if (e.source !== "compact") renew($) // what was measured holds until PostCompact
     return next(e)
   }).catch(goOn)
-  on("classic.PostCompact", async ($, e, next) => {
-    const below = await next(e)
-    renew($)
-    return below
-  }).catch(goOn)
+  on("classic.PostCompact", ($, e, next) => next(e).finally(() => renew($))).catch(goOn)
 }
 
 // Ask for what the pane shows, and draw it then.
@@ -376,11 +368,11 @@ async function fill($, key, columns, rows, signal) {
   try {
     const answer = await askPane($, columns, rows)
     if (asked === key) drawn = { key, rows: answer.rows }
-    if (answer.is_behind) setTimeout(() => renew($), AGAIN_MS)
+    if (answer.is_behind) setTimeout(() => renew($), 500)
   } catch (problem) {
-    if (asked !== key || signal.aborted) return // what a newer drawing has overtaken is no failure
+    if (asked !== key || signal.aborted || /aborted$/.test(problem?.message)) return // overtaken by a newer drawing
     isOpen = false // the command asks again
-    drawn = { key, rows: [[[FAILED, ""]]] }
+    drawn = { key, rows: [[["brimline did not answer; `brimline doctor` may say why.", ""]]] }
     report($, "pane", problem)
   } finally {
     if (asked === key) asked = null
@@ -441,13 +433,11 @@ async function tellTier($) {
   show($, notice.text, notice.until !== "prompt")
 }
 
-// The screen at a compaction: one line where it happened, which lasts, and nothing drawn twice.
+// The screen at a compaction: one line where it happened, which lasts, and nothing drawn twice; a word on previews.
 //
 // The client stores the rows that stay again and draws them once more. In fullscreen what it drew before is still there, so
 // they are left out; inline it is gone, so what was said is a dim line.
 
-
-const PLACING_MS = 300
 
 let seamLine = null
 let awaited = [] // the messages that are yet to be stored again, in order
@@ -475,11 +465,17 @@ function drawSeam(on) {
   })
   on("ui.render", { component: ["ToolGroup", "ToolUse", "ToolResult"] }, ($, e, next) => {
     const ids = e.props.calls?.map(call => call.tool_use_id) ?? [e.props.tool_use_id]
-    const isAgain = !e.viewport.isFullscreen && ids.every(id => callsAgain.has(id))
-    return isAgain ? h($.ui.resolve(e).Box, {}) : next(e)
+    if (!e.viewport.isFullscreen && ids.every(id => callsAgain.has(id))) return h($.ui.resolve(e).Box, {})
+    const count = e.component === "ToolUse" ? 0 : ids.filter(id => previewed.has(id)).length
+    return count ? withWord($, e, next, `the model saw ${count > 1 ? `${count} previews` : "a preview"}; all of it is stored`) : next(e)
   })
   on("ui.render", { component: "Spinner" }, ($, e, next) => // that label stays for the rest of the turn otherwise
     next(e.props.message?.includes("SessionStart hooks") ? { ...e, props: { ...e.props, message: null } } : e))
+}
+
+const withWord = async ($, e, next, word) => {
+  const { Box, Text } = $.ui.resolve(e)
+  return h(Box, { flexDirection: "column" }, await next(e), h(Text, { dimColor: true }, `  ⎿  brimline: ${word}`))
 }
 
 // Say what a compaction did, behind the messages that stay.
@@ -500,7 +496,7 @@ function endSeam($, text) {
 }
 
 // A command has ended; the client takes a moment to have its rows in their place.
-const drawSeamSoon = $ => setTimeout(() => drawSeamLine($), PLACING_MS)
+const drawSeamSoon = $ => setTimeout(() => drawSeamLine($), 300)
 
 // It becomes a row of the session's file, so a resume draws it, too.
 const drawSeamLine = $ => {
@@ -530,7 +526,6 @@ const isSame = ({ role, text, toolUses, toolResults }, stored) => {
 const LONGEST_THOUGHT = 4000 // characters; what a model says between calls is shorter
 const TOO_LITTLE = "too little to let go of" // as Python says it
 const MEASURED_BEFORE = ["Agent", "Task", "Skill", "mcp__brimline__context_status", "mcp__plugin_brimline_brimline__context_status"] // judged by the ceiling, or tell it
-const OFFERING_MS = 1000
 const MOST_MESSAGES = 4096 // the client hands out no more in the form of a request
 
 let signed = null // the session that was last told of
@@ -558,9 +553,7 @@ export const register = on => {
     askAgain()
     forgetPause()
     endSeam($, e.text)
-    const result = await next(e)
-    if (here.isInteractive) tellTier($)
-    return result
+    return next(e).finally(() => { if (here.isInteractive) tellTier($) })
   }).catch(goOn)
   on("turn.complete", ($, e, next) => {
     if (here.isInteractive && cold) awaitCold($, cold)
@@ -577,12 +570,12 @@ export const register = on => {
     if (here.isIdle || (!hasFile && e.command !== `brim-${name}`)) return next(e)
     askAgain()
     try {
-      if (hasFile && !(here.isInteractive && await isAnswered($, name))) return next(e)
+      const isAnswered = (await setup($)).commands.some(command => command.name === `brim-${name}`)
+      if (hasFile && !(here.isInteractive && isAnswered)) return next(e)
       if (name === "pane") return await pane($, e)
       const { text } = await run($, name === "statusline" ? "settings" : "command", { name, arguments: e.args })
-      if (!here.isInteractive) return { text }
-      reply($, text) // returned as text it would go to the model with the next prompt
-      return {}
+      if (here.isInteractive) reply($, text) // returned as text it would go to the model with the next prompt
+      return here.isInteractive ? {} : { text }
     } catch (problem) {
       report($, e.command, problem)
       return hasFile ? next(e) : { text: "brimline did not answer; `brimline doctor` may say why." }
@@ -625,7 +618,7 @@ const offerCommands = async ($, isLast = false) => {
     for (const command of (await setup($)).commands ?? []) await $.command.register({ ...command, immediate: true })
   } catch (problem) {
     if (isLast) report($, "commands", problem)
-    else setTimeout(() => offerCommands($, true), OFFERING_MS)
+    else setTimeout(() => offerCommands($, true), 1000)
   }
 }
 
@@ -643,8 +636,6 @@ const signUp = async ($, session) => {
   const { version: client } = await $.session.version()
   ;({ folder: here.folder, cold, launcher } = await run($, "alive", { session, client }))
 }
-
-const isAnswered = async ($, name) => (await setup($)).commands.some(command => command.name === `brim-${name}`)
 
 const compacted = async ($, e) => {
   const { answer, besides } = await ask($, e)

@@ -175,6 +175,21 @@ FOREIGN = {
 }
 
 
+def test_a_preview_is_said_on_the_call_itself(
+    client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """In one line, to the person alone."""
+    path = client.project / "big.log"
+    path.write_text("".join(f"line {number:05} alpha beta\n" for number in range(1_500)))
+    stub.script(tool("Read", {"file_path": str(path)}), text("THE-END"))
+    said = "brimline: the model saw a preview; all of it is stored"
+    with client.interactive() as live:
+        live.say("go", "THE-END", said)
+
+    assert said not in stub.requests("main")[-1].seen_text()
+    assert installed.errors() == ""
+
+
 @pytest.mark.parametrize("way", FOREIGN)
 def test_an_entry_that_merely_mentions_ours_is_anothers(
     way: str, client: Client, stub: StubApi, installed: Installed

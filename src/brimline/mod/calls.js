@@ -13,10 +13,10 @@ const PLUGIN = /^brimline@(?!brimline$)/ // what an earlier version installed is
 const EDITING = ["Edit", "MultiEdit", "Write", "NotebookEdit"]
 const NUMBERING_BYTES = 8 // before a line of a file, at most
 const TAIL_CHARACTERS = 2 // per token, at least
-const VELOCITY_REQUESTS = 3 // over which the program averages growth
 const LONGEST_FAILURE = 10000 // characters; of a longer one the client may have lost the end
 const PAUSE_MS = 100 // between words of the fill: calls may follow at once, and a file costs them more than all else here
-const SILENT = {} // the gate that lets everything pass
+
+export const previewed = new Set() // calls whose results the model was shown as previews
 
 let isOurs = false // whether the client leaves the events to us
 let gate = null // none: ask at the next call
@@ -27,7 +27,7 @@ let word = null // of it, which is still to be left
 let timer = null // until then
 let writing = null // what is on its way to the file
 let tail = 0 // tokens that came behind it, about
-let steps = [] // growth from request to request
+let step = 0 // growth since the request before
 let earlier = Promise.resolve() // what was asked without waiting
 
 export function answerCalls(on) {
@@ -51,7 +51,7 @@ export function answerCalls(on) {
     if (!isOurs) await measure($) // first, for a hook that the client itself starts
     const [answer] = await Promise.all([next(e), lookAtFill($)])
     const below = await withKeys($, answer)
-    return isOurs ? answerCall($, below, () => judge($, e, below)) : below
+    return isOurs ? answerCall($, e, below, () => judge($, e, below)) : below
   }).catch(goOn)
   on("classic.PostToolUseFailure", async ($, e, next) => {
     if (here.isIdle || e.agent_id !== undefined) return next(e)
@@ -59,7 +59,7 @@ export function answerCalls(on) {
     results += 1
     tail += e.error.length / TAIL_CHARACTERS
     const isCut = e.tool_name === "Bash" && e.error.length >= LONGEST_FAILURE
-    return isOurs && isCut ? answerCall($, below, () => startHook($, e)) : below
+    return isOurs && isCut ? answerCall($, e, below, () => startHook($, e)) : below
   }).catch(goOn)
 }
 
@@ -76,7 +76,7 @@ const lookAtFill = async $ => {
     const { context: { tokens } } = await $.session.usage()
     if (!tokens) return
     if (tokens !== sent) {
-      if (sent) steps = [...steps, tokens - sent].slice(-VELOCITY_REQUESTS)
+      if (sent) step = tokens - sent
       tail = 0
       sent = tokens
     }
@@ -108,14 +108,15 @@ const without = (groups, own) =>
   groups.map(group => ({ ...group, hooks: (group.hooks ?? []).filter(entry => !isOwn(entry, own)) })).filter(group => group.hooks.length)
 
 // What other people's hooks answered, and what the program adds to it.
-const answerCall = async ($, below, start) => {
+const answerCall = async ($, e, below, start) => {
   const begun = Date.now()
   try {
     const { additionalContext: note, updatedToolOutput } = (await within(LIMIT_MS, start())).hookSpecificOutput ?? {}
+    if (updatedToolOutput !== undefined) previewed.add(e.tool_use_id)
     const notes = note && { additionalContext: [...(below.additionalContext ?? []), note] }
     return { ...below, ...notes, ...(updatedToolOutput !== undefined && { updatedToolOutput }) }
   } catch (problem) {
-    gate = Date.now() - begun < LIMIT_MS ? null : SILENT // who hangs would hold up every call of this prompt
+    gate = Date.now() - begun < LIMIT_MS ? null : {} // everything passes: who hangs would hold up every call of this prompt
     report($, "tool call", problem)
     return below
   }
@@ -138,7 +139,7 @@ const judge = async ($, e, below) => {
 // Whether the program may have something to say about a call, or something to put in its place.
 const isDue = (event, text) => {
   if (!gate || gate.all || sent < gate.measured || sent + tail >= gate.speaks_at) return true
-  if (steps.some(step => step >= gate.steep)) return true
+  if (step >= gate.steep) return true
   const lines = event.tool_response?.file?.content?.split?.("\n").length ?? 0
   if (new TextEncoder().encode(text).length + NUMBERING_BYTES * lines > gate.bytes) return true
   const { tool_name: tool, tool_input: input } = event

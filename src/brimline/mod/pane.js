@@ -5,16 +5,13 @@ import { goOn, here, report, run } from "./ask.js"
 
 const ID = "brimline"
 const COLUMNS = 62 // as wide as it would like to be; one that is wider stands above the prompt, and takes the room there
-const AGAIN_MS = 500
-const READING = "Reading this session…"
-const FAILED = "brimline did not answer; `brimline doctor` may say why."
 
 let shown = null // what stands above the prompt: its text, and whether it is a notice
 let newestAt = Date.now() / 1000 // when the last notice was written that was shown; older ones are of another run
 let isOpen = false
 let hasRoom = true // whether there is any left above the prompt
 let version = 0 // of what the pane shows: it changes with each request
-let drawn = { key: null, rows: [[[READING, "dim"]]] }
+let drawn = { key: null, rows: [[["Reading this session…", "dim"]]] }
 let asked = null // what is being asked for
 
 export function draw(on) {
@@ -35,20 +32,14 @@ export function draw(on) {
     return h(Box, { flexDirection: "column" }, ...lines)
   })
   on("ui.close", { id: ID }, async ($, e, next) => {
-    const closed = await next(e)
-    isOpen = (await $.ui.panes()).some(opened => opened.id === ID)
-    return closed
+    try { return await next(e) } finally { isOpen = (await $.ui.panes()).some(opened => opened.id === ID) }
   }).catch(goOn)
   on("classic.SessionStart", ($, e, next) => { // also with the session that `/clear` begins
     here.begin(e)
     if (e.source !== "compact") renew($) // what was measured holds until PostCompact
     return next(e)
   }).catch(goOn)
-  on("classic.PostCompact", async ($, e, next) => {
-    const below = await next(e)
-    renew($)
-    return below
-  }).catch(goOn)
+  on("classic.PostCompact", ($, e, next) => next(e).finally(() => renew($))).catch(goOn)
 }
 
 // Ask for what the pane shows, and draw it then.
@@ -57,11 +48,11 @@ async function fill($, key, columns, rows, signal) {
   try {
     const answer = await askPane($, columns, rows)
     if (asked === key) drawn = { key, rows: answer.rows }
-    if (answer.is_behind) setTimeout(() => renew($), AGAIN_MS)
+    if (answer.is_behind) setTimeout(() => renew($), 500)
   } catch (problem) {
-    if (asked !== key || signal.aborted) return // what a newer drawing has overtaken is no failure
+    if (asked !== key || signal.aborted || /aborted$/.test(problem?.message)) return // overtaken by a newer drawing
     isOpen = false // the command asks again
-    drawn = { key, rows: [[[FAILED, ""]]] }
+    drawn = { key, rows: [[["brimline did not answer; `brimline doctor` may say why.", ""]]] }
     report($, "pane", problem)
   } finally {
     if (asked === key) asked = null

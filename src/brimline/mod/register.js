@@ -18,7 +18,6 @@ import { drawSeam, drawSeamSoon, endSeam, markSeam } from "./seam.js"
 const LONGEST_THOUGHT = 4000 // characters; what a model says between calls is shorter
 const TOO_LITTLE = "too little to let go of" // as Python says it
 const MEASURED_BEFORE = ["Agent", "Task", "Skill", "mcp__brimline__context_status", "mcp__plugin_brimline_brimline__context_status"] // judged by the ceiling, or tell it
-const OFFERING_MS = 1000
 const MOST_MESSAGES = 4096 // the client hands out no more in the form of a request
 
 let signed = null // the session that was last told of
@@ -46,9 +45,7 @@ export const register = on => {
     askAgain()
     forgetPause()
     endSeam($, e.text)
-    const result = await next(e)
-    if (here.isInteractive) tellTier($)
-    return result
+    return next(e).finally(() => { if (here.isInteractive) tellTier($) })
   }).catch(goOn)
   on("turn.complete", ($, e, next) => {
     if (here.isInteractive && cold) awaitCold($, cold)
@@ -65,12 +62,12 @@ export const register = on => {
     if (here.isIdle || (!hasFile && e.command !== `brim-${name}`)) return next(e)
     askAgain()
     try {
-      if (hasFile && !(here.isInteractive && await isAnswered($, name))) return next(e)
+      const isAnswered = (await setup($)).commands.some(command => command.name === `brim-${name}`)
+      if (hasFile && !(here.isInteractive && isAnswered)) return next(e)
       if (name === "pane") return await pane($, e)
       const { text } = await run($, name === "statusline" ? "settings" : "command", { name, arguments: e.args })
-      if (!here.isInteractive) return { text }
-      reply($, text) // returned as text it would go to the model with the next prompt
-      return {}
+      if (here.isInteractive) reply($, text) // returned as text it would go to the model with the next prompt
+      return here.isInteractive ? {} : { text }
     } catch (problem) {
       report($, e.command, problem)
       return hasFile ? next(e) : { text: "brimline did not answer; `brimline doctor` may say why." }
@@ -113,7 +110,7 @@ const offerCommands = async ($, isLast = false) => {
     for (const command of (await setup($)).commands ?? []) await $.command.register({ ...command, immediate: true })
   } catch (problem) {
     if (isLast) report($, "commands", problem)
-    else setTimeout(() => offerCommands($, true), OFFERING_MS)
+    else setTimeout(() => offerCommands($, true), 1000)
   }
 }
 
@@ -131,8 +128,6 @@ const signUp = async ($, session) => {
   const { version: client } = await $.session.version()
   ;({ folder: here.folder, cold, launcher } = await run($, "alive", { session, client }))
 }
-
-const isAnswered = async ($, name) => (await setup($)).commands.some(command => command.name === `brim-${name}`)
 
 const compacted = async ($, e) => {
   const { answer, besides } = await ask($, e)

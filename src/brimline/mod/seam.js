@@ -1,11 +1,10 @@
-// The screen at a compaction: one line where it happened, which lasts, and nothing drawn twice.
+// The screen at a compaction: one line where it happened, which lasts, and nothing drawn twice; a word on previews.
 //
 // The client stores the rows that stay again and draws them once more. In fullscreen what it drew before is still there, so
 // they are left out; inline it is gone, so what was said is a dim line.
 
 import { goOn, here } from "./ask.js"
-
-const PLACING_MS = 300
+import { previewed } from "./calls.js"
 
 let seamLine = null
 let awaited = [] // the messages that are yet to be stored again, in order
@@ -33,11 +32,17 @@ export function drawSeam(on) {
   })
   on("ui.render", { component: ["ToolGroup", "ToolUse", "ToolResult"] }, ($, e, next) => {
     const ids = e.props.calls?.map(call => call.tool_use_id) ?? [e.props.tool_use_id]
-    const isAgain = !e.viewport.isFullscreen && ids.every(id => callsAgain.has(id))
-    return isAgain ? h($.ui.resolve(e).Box, {}) : next(e)
+    if (!e.viewport.isFullscreen && ids.every(id => callsAgain.has(id))) return h($.ui.resolve(e).Box, {})
+    const count = e.component === "ToolUse" ? 0 : ids.filter(id => previewed.has(id)).length
+    return count ? withWord($, e, next, `the model saw ${count > 1 ? `${count} previews` : "a preview"}; all of it is stored`) : next(e)
   })
   on("ui.render", { component: "Spinner" }, ($, e, next) => // that label stays for the rest of the turn otherwise
     next(e.props.message?.includes("SessionStart hooks") ? { ...e, props: { ...e.props, message: null } } : e))
+}
+
+const withWord = async ($, e, next, word) => {
+  const { Box, Text } = $.ui.resolve(e)
+  return h(Box, { flexDirection: "column" }, await next(e), h(Text, { dimColor: true }, `  ⎿  brimline: ${word}`))
 }
 
 // Say what a compaction did, behind the messages that stay.
@@ -58,7 +63,7 @@ export function endSeam($, text) {
 }
 
 // A command has ended; the client takes a moment to have its rows in their place.
-export const drawSeamSoon = $ => setTimeout(() => drawSeamLine($), PLACING_MS)
+export const drawSeamSoon = $ => setTimeout(() => drawSeamLine($), 300)
 
 // It becomes a row of the session's file, so a resume draws it, too.
 const drawSeamLine = $ => {
