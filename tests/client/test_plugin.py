@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 from .brimline_home import Installed
-from .by_plugin import ID, RECALL, Plugin
+from .by_plugin import ID, RECALL, ROOT, Plugin
 from .modded import fill, lines_in
 from .stub_api import bash, filled, text, tool
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from .harness import Client
+    from .harness import Client, InteractiveClient
     from .stub_api import StubApi
 
 COMMANDS = [ID, "brimline-mod@brimline"]
+_LISTENS_WITHIN_S = 10.0
 
 
 def check_compaction_and_recall(plugin: Plugin, stub: StubApi) -> Installed:
@@ -62,6 +65,36 @@ def test_two_lines_bring_hooks_mod_and_recall(plugin: Plugin, stub: StubApi) -> 
     assert "brimline" not in run.requests[-1].seen_text()
     assert plugin.enabled() == {}
     assert here.events(run.session_id) == []
+
+
+def test_the_line_of_the_readme_brings_it_and_another_takes_it_away(plugin: Plugin) -> None:
+    """Typed into the client, with the answers that it asks for."""
+    blocks = re.findall(r"```text\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    (install,), (*_, remove) = (block.splitlines() for block in blocks)
+    plugin.publish()
+    with plugin.client.interactive() as live:
+        live.ready()
+        live.send_line(install)
+        answer_question(live, "y", "Press y to add", "Install for you (user scope)")
+        answer_question(live, "\r", "Install for you (user scope)", "Plugin is now active")
+        assert plugin.enabled() == {ID: True}
+        live.say(remove, "Uninstalled brimline")
+
+    assert plugin.enabled() == {}
+
+
+def answer_question(live: InteractiveClient, key: str, asked: str, wanted: str) -> None:
+    """Press a key; once more where it was lost, because the page did not listen yet."""
+    pressed_at = 0.0
+
+    def is_there(screen: str) -> bool:
+        nonlocal pressed_at
+        if asked in screen and time.monotonic() - pressed_at > _LISTENS_WITHIN_S:
+            live.send_keys(key)
+            pressed_at = time.monotonic()
+        return wanted in screen
+
+    live.wait_for(is_there)
 
 
 def test_the_status_line_and_what_is_stored_are_the_users(plugin: Plugin, stub: StubApi) -> None:
