@@ -150,7 +150,7 @@ def test_a_request_that_the_file_does_not_hold_yet_counts_for_the_speed(
 
     assert early.history == late.history == [50_000, 51_000, 140_000]
     assert (early.tier, early.raised) == (late.tier, late.raised) == (3, True)
-    quiet = Reading(late.window, late.compaction, late.ladder, late.known_model)
+    quiet = Reading(**vars(late))
     quiet.transcript, quiet.history = session.path, [51_000, 150_000]
     quiet.fill_in_occupancies()
     assert quiet.history == [50_000, 51_000, 140_000, 150_000]

@@ -318,7 +318,16 @@ def test_an_ending_of_another_version_is_a_compaction() -> None:
 def _at(occupancy: int | None = 80_000, projected: int | None = 110_000, **known: Any) -> Reading:
     """A reading of a window of 200,000 tokens that is compacted at 167,000."""
     ladder = _ladder([30, 15, 7, 3], "to_compaction")
-    reading = Reading(Window(200_000, "config"), POINT, ladder, models.lookup_model(SONNET))
+    reading = Reading(
+        window=Window(200_000, "config"),
+        compaction=POINT,
+        ladder=ladder,
+        known_model=models.lookup_model(SONNET),
+        model=SONNET,
+        client={},
+        version=None,
+        history=[],
+    )
     reading.occupancy_tokens, reading.projected_tokens = occupancy, projected
     reading.margin_tokens = None if projected is None else 167_000 - projected
     for name, value in known.items():

@@ -1,10 +1,12 @@
 """How many operations are left until the compaction point, with an 80 % interval. Pure.
 
-Fast path: imports nothing. An operation is one model request.
+Fast path: imports only `fast.io`. An operation is one model request.
 docs/explanation/forecast.md says why it is counted so, and what was measured.
 """
 
 from __future__ import annotations
+
+from brimline.fast import io
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,17 +45,14 @@ _DIVIDED_BY_OPERATIONS = 10
 _CONTRADICTION = 2
 
 
-class Forecast:
-    """Operations left: the middle of what to expect, and the bounds of the 80 % interval.
+class Forecast(io.Record):
+    """Operations left: the middle of what to expect, and the bounds of the 80 % interval."""
 
-    `is_as_usual`: it is far from what dividing by the last growths gives.
-    """
-
-    def __init__(self, low: int, ops: int, high: int, *, is_as_usual: bool = False) -> None:
-        self.low = low
-        self.ops = ops
-        self.high = high
-        self.is_as_usual = is_as_usual
+    low: int
+    ops: int
+    high: int
+    # Whether it is far from what dividing by the last growths gives.
+    is_as_usual: bool = False
 
 
 def forecast(
@@ -71,7 +70,7 @@ def forecast(
     if len(occupancies) < _FEWEST_READINGS:
         return None
     if tokens_left <= 0:
-        return Forecast(0, 0, 0)
+        return Forecast(low=0, ops=0, high=0)
     tokens_left = min(tokens_left, _LARGEST_TOKENS)
     usual: float = USUAL_GROWTH_TOKENS
     if isinstance(usual_tokens, (int, float)):
@@ -87,9 +86,9 @@ def forecast(
     divided = max(1, tokens_left * len(last) / sum(last)) if last else middle
     # Bounds are rounded outwards: an interval of whole operations holds at least its share.
     return Forecast(
-        max(1, int(middle / factor)),
-        ops,
-        int(middle * factor) + 1,
+        low=max(1, int(middle / factor)),
+        ops=ops,
+        high=int(middle * factor) + 1,
         is_as_usual=not 1 / _CONTRADICTION <= ops / divided <= _CONTRADICTION,
     )
 

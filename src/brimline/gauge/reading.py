@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from brimline.fast.policy import Policy
     from brimline.gauge.forecast import Forecast
+    from brimline.gauge.window import CompactionPoint, Ladder, Window
     from brimline.state.session import SessionState, Snapshot
     from brimline.transcript.typed import Session
 
@@ -28,43 +29,40 @@ _QUIET_REQUESTS = 2
 _REPLY_CHARACTERS_PER_TOKEN = 4
 
 
-class Reading:
+class Reading(io.Record):
     """All figures of one measurement with their sources; unknown is None."""
 
-    def __init__(
-        self,
-        size: window.Window,
-        compaction: window.CompactionPoint,
-        ladder: window.Ladder,
-        model: models.Model,
-    ) -> None:
-        self.window = size
-        self.compaction = compaction
-        self.ladder = ladder
-        self.occupancy_tokens: int | None = None
-        # Of the next request, where none came since a compaction and somebody had time to look.
-        self.estimated_tokens: int | None = None
-        self.tail_tokens: int | None = None
-        self.projected_tokens: int | None = None
-        self.margin_tokens: int | None = None
-        self.tier: int | None = None
-        self.tier_count = len(ladder.begins)
-        # Whether steep growth lifted the tier above the one its distance gives.
-        self.raised = False
-        # What the client's settings say, and its version.
-        self.client: dict[str, Any] = {}
-        self.version: str | None = None
-        self.measured_by: str | None = None
-        self.measured_at: str | None = None
-        self.model: str | None = None
-        self.known_model = model
-        self.transcript: str | None = None
-        self.offset = 0
-        # How many results the last request had no more.
-        self.cleared_results = 0
-        self.history: list[int] = []
-        # What was learned about how the user's earlier sessions grew.
-        self.usual_growth_tokens: object = None
+    window: Window
+    compaction: CompactionPoint
+    ladder: Ladder
+    known_model: models.Model
+    model: str | None
+    # What the client's settings say, and its version.
+    client: dict[str, Any]
+    version: str | None
+    history: list[int]
+    # What was learned about how the user's earlier sessions grew.
+    usual_growth_tokens: object = None
+    offset: int = 0
+    # How many results the last request had no more.
+    cleared_results: int = 0
+    transcript: str | None = None
+    measured_by: str | None = None
+    measured_at: str | None = None
+    occupancy_tokens: int | None = None
+    # Of the next request, where none came since a compaction and somebody had time to look.
+    estimated_tokens: int | None = None
+    tail_tokens: int | None = None
+    projected_tokens: int | None = None
+    margin_tokens: int | None = None
+    tier: int | None = None
+    # Whether steep growth lifted the tier above the one its distance gives.
+    raised: bool = False
+
+    @property
+    def tier_count(self) -> int:
+        """How many tiers there are."""
+        return len(self.ladder.begins)
 
     @property
     def ladder_tokens(self) -> int | None:
@@ -219,15 +217,19 @@ def make_reading(
     is_special = policy.values["guard.preset"] != "default"
     remaining = policy.preset["point_remaining"] if is_special else None
     compaction = window.resolve_compaction_point(policy, size, model, version, remaining)
-    ladder = window.Ladder(policy.values, size, compaction)
-    reading = Reading(size, compaction, ladder, model)
-    reading.model = name
-    reading.offset = tail.offset
-    reading.cleared_results = tail.usage.cleared_results if tail.usage else 0
-    reading.client = policy.client
-    reading.version = version
-    reading.history = tail.history[::-1] if history is None else history
-    reading.usual_growth_tokens = policy.learned.get("usual_growth_tokens")
+    reading = Reading(
+        window=size,
+        compaction=compaction,
+        ladder=window.Ladder(policy.values, size, compaction),
+        known_model=model,
+        model=name,
+        client=policy.client,
+        version=version,
+        history=tail.history[::-1] if history is None else history,
+        usual_growth_tokens=policy.learned.get("usual_growth_tokens"),
+        offset=tail.offset,
+        cleared_results=tail.usage.cleared_results if tail.usage else 0,
+    )
     if occupancy is not None:
         reading.measured_by, reading.measured_at = measured_by, measured_at
         if ahead:
