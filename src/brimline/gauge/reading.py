@@ -204,7 +204,10 @@ def make_reading(
     is_same = tail.usage and occupancy == tail.usage.prompt_tokens
     ahead = None if is_same else newer
     version = tail.usage.version if tail.usage else None
-    name, requested = _actual_and_asked_model(tail, snapshot)
+    # The model that answers, and the name that it was asked for by.
+    shown = snapshot.model if snapshot else None
+    name = (tail.usage and tail.usage.model) or shown
+    requested = (tail.usage and tail.usage.requested_model) or shown
     model = models.lookup_model_in_rows(name, policy.models)
     size = window.resolve_window(
         policy,
@@ -250,14 +253,6 @@ def _occupancy_with_source(
     if tail.usage is None:
         return None, None, None
     return tail.usage.prompt_tokens, "transcript", tail.usage.timestamp
-
-
-def _actual_and_asked_model(tail: Tail, snapshot: Snapshot | None) -> tuple[str | None, str | None]:
-    """The model that answers, and the name that it was asked for by."""
-    shown = snapshot.model if snapshot else None
-    if tail.usage is None:
-        return shown, shown
-    return tail.usage.model or shown, tail.usage.requested_model or shown
 
 
 def _fill_in_figures(reading: Reading, occupancy: int, tail_tokens: int, policy: Policy) -> None:
