@@ -46,7 +46,7 @@ class _Layers:
     def edit(self, body: Any) -> Any:
         model = models.lookup_model(body["model"])
         tokens = self._state.prompt_tokens
-        nothing = Policy({"context_window": None}, {}, [])
+        nothing = Policy(values={"context_window": None}, client={}, learned={})
         size = window.resolve_window(
             nothing, model, statusline=None, observed=None, occupancy_tokens=tokens
         )

@@ -138,13 +138,3 @@ def test_what_the_environment_says_is_not_changed_by_a_preset(
     assert tiers == [70, 80, 90]
     assert mine == [51, 62]
     assert policy.load(home_dir, project_dir).values["guard.tiers"] == tiers
-
-
-def test_a_policy_of_which_little_is_known_has_nothing_else() -> None:
-    """Empty, not missing; what is given is kept."""
-    bare = policy.Policy(default_values(), {}, [])
-    full = policy.Policy(default_values(), {}, [], ["a"], {"b": 1})
-
-    assert (bare.explicit, bare.learned, bare.models) == ([], {}, [])
-    assert (full.explicit, full.learned) == (["a"], {"b": 1})
-    assert bare.preset["name"] == "default"

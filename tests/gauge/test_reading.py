@@ -172,7 +172,7 @@ def test_a_step_of_which_five_would_reach_the_brim_is_a_reason_to_look_back(
 def test_a_window_once_observed_is_remembered(session: SessionBuilder, home_dir: str) -> None:
     """After a compaction the occupancy is small again, the window is not."""
     session.reply(250_000)
-    known = Policy(default_values() | {"context_window": 1_000_000}, {}, [])
+    known = Policy(values=default_values() | {"context_window": 1_000_000}, client={}, learned={})
     measure_session(session.path, SessionState(home_dir, session.session_id), known)
     assert SessionState(home_dir, session.session_id).largest_number_after_prefix(WINDOW) is None
     assert _measured(session, home_dir).window.source == "observed"
@@ -188,7 +188,7 @@ def test_a_window_once_observed_is_remembered(session: SessionBuilder, home_dir:
 
 
 def _policy(**values: Any) -> Policy:
-    policy = Policy(default_values() | values, {}, [])
+    policy = Policy(values=default_values() | values, client={}, learned={})
     policy.models = models.shipped_rows()
     return policy
 

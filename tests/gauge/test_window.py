@@ -218,7 +218,9 @@ def _ladder(thresholds: list[float], unit: str) -> Ladder:
 def _window(**known: Any) -> Window:
     unknown: dict[str, Any] = dict.fromkeys(EVERYTHING) | {"client": {}}
     facts = unknown | known
-    policy = Policy({"context_window": facts.pop("configured")}, facts.pop("client"), [])
+    policy = Policy(
+        values={"context_window": facts.pop("configured")}, client=facts.pop("client"), learned={}
+    )
     return resolve_window(policy, models.lookup_model(facts.pop("model")), **facts)
 
 
@@ -236,7 +238,7 @@ def _point(**known: Any) -> CompactionPoint:
 def _resolve(**facts: Any) -> CompactionPoint:
     learned = {"points": facts.get("learned")}
     values = {"compaction_tokens": facts["configured"]}
-    policy = Policy(values, facts["client"], [], learned=learned)
+    policy = Policy(values=values, client=facts["client"], learned=learned)
     model, remaining = models.lookup_model(facts["model"]), facts.get("remaining_percent")
     return resolve_compaction_point(policy, facts["window"], model, facts["version"], remaining)
 

@@ -11,7 +11,7 @@ from brimline.fast import io, json, paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
 FORMAT = 2
@@ -33,37 +33,31 @@ _CLIENT_VARIABLES = {
 _TRUE = frozenset({"1", "true", "yes", "on"})
 
 
-class Policy:
+class Policy(io.Record):
     """Values by setting name, and what the client's own settings say (`client`)."""
 
-    def __init__(
-        self,
-        values: dict[str, Any],
-        client: dict[str, Any],
-        sources: list[list[Any]],
-        explicit: list[str] | None = None,
-        learned: dict[str, Any] | None = None,
-        preset: dict[str, Any] | None = None,
-    ) -> None:
-        self.values = values
-        self.client = client
-        self.sources = sources
-        # Settings that a file sets, so that no preset may change them.
-        self.explicit = explicit or []
-        # Compaction points and growth that housekeeping found in earlier sessions.
-        self.learned = learned or {}
-        self._preset = preset or {}
-        # The table of models, the user's rows first; empty before the first settings are compiled.
-        self.models: list[dict[str, Any]] = []
+    values: dict[str, Any]
+    client: dict[str, Any]
+    # Compaction points and growth that housekeeping found in earlier sessions.
+    learned: dict[str, Any]
+    # What it was compiled from.
+    sources: list[list[Any]] | None = None
+    # Settings that a file sets, so that no preset may change them.
+    explicit: Sequence[str] = ()
+    # The table of models, the user's rows first; empty before the first settings are compiled.
+    models: Sequence[dict[str, Any]] = ()
+    # One that was compiled in.
+    known_preset: dict[str, Any] | None = None
 
     @property
     def preset(self) -> dict[str, Any]:
         """The preset in force with its words; only one that was not compiled in is looked up."""
-        if self._preset.get("name") != self.values["guard.preset"]:
+        known = self.known_preset
+        if not known or known["name"] != self.values["guard.preset"]:
             from brimline.settings import presets
 
-            self._preset = presets.preset_or_default(self.values["guard.preset"])
-        return self._preset
+            self.known_preset = known = presets.preset_or_default(self.values["guard.preset"])
+        return known
 
 
 def means_true(text: str) -> bool:
@@ -92,14 +86,19 @@ def load_compiled(home_dir: str, project_dir: str) -> Policy | None:
         if document["v"] != FORMAT:
             return None
         values = document["values"]
-        if document["brimline"] != __version__:
+        is_same_version = document["brimline"] == __version__
+        if not is_same_version:
             values = _policy_of_defaults().values | values
-        known = [document[name] for name in ("client", "sources", "explicit", "learned")]
-        # Another version's preset may not have all that is asked for.
-        known.append(document.get("preset") if document["brimline"] == __version__ else None)
-        policy = Policy(values, *known)
-        policy.models = document.get("models", [])
-        return policy
+        return Policy(
+            values=values,
+            client=document["client"],
+            learned=document["learned"],
+            sources=document["sources"],
+            explicit=document["explicit"],
+            models=document.get("models", ()),
+            # Another version's may not have all that is asked for.
+            known_preset=document.get("preset") if is_same_version else None,
+        )
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -134,7 +133,7 @@ def apply_client_environment(
 def _policy_of_defaults() -> Policy:
     from brimline.settings.values import default_values
 
-    return Policy(default_values(), {}, [])
+    return Policy(values=default_values(), client={}, learned={})
 
 
 def _apply_environment(policy: Policy, names: list[str]) -> None:

@@ -36,6 +36,8 @@ from brimline.fast import io, json, paths, policy
 from brimline.state.session import MOVED_OUT, SessionState
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from brimline.bulk import put
 
 # The mod waits for eight seconds; of an answer that it no longer hears nobody may be told.
@@ -149,7 +151,7 @@ def _line_at_seam(moved: int, used_tokens: int | None, freed_tokens: float) -> s
     )
 
 
-def _does_model_bind_thinking(model: Any, rows: list[dict[str, Any]]) -> bool:
+def _does_model_bind_thinking(model: Any, rows: Sequence[dict[str, Any]]) -> bool:
     """Tell whether a model's readable thinking is what older ones say as text between calls."""
     return isinstance(model, str) and models.lookup_model_in_rows(model, rows).binds_thinking
 

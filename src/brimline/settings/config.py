@@ -76,9 +76,12 @@ def build_live_policy(home_dir: str, project_dir: str) -> policy.Policy:
     config = load(home_dir, project_dir)
     client = _facts_of_client(project_dir)
     policy.apply_client_environment(client)
-    live = policy.Policy(config.values, client, [], learned=_read_learned_points(home_dir))
-    live.models = [*config.models, *models.shipped_rows()]
-    return live
+    return policy.Policy(
+        values=config.values,
+        client=client,
+        learned=_read_learned_points(home_dir),
+        models=[*config.models, *models.shipped_rows()],
+    )
 
 
 def _facts_of_client(project_dir: str) -> dict[str, Any]:
