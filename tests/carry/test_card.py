@@ -94,20 +94,6 @@ def test_before_a_compaction_the_summary_is_told_what_to_keep(
     )
 
 
-def test_the_users_own_instructions_replace_ours_and_are_not_cut() -> None:
-    """Up to what the client passes on."""
-    own = "Keep the names of all ships. " * 300
-    made = ledger.Ledger("s")
-    ledger.add_or_renew_note(made, ledger.KEEP, "Port 5433", None)
-
-    text = card.summary_instructions(made, own)
-
-    assert text.startswith(own.strip())
-    assert card.INSTRUCTIONS not in text
-    assert "Port 5433" in text
-    assert len(card.summary_instructions(made, "x" * 20_000)) == 10_000
-
-
 @given(st.lists(st.text(max_size=900), max_size=40), st.lists(st.text(max_size=300), max_size=12))
 def test_no_line_comes_twice_and_the_limit_holds(messages: list[str], notes: list[str]) -> None:
     """Whatever was said."""

@@ -71,12 +71,6 @@ def test_the_note_is_where_the_vault_keeps_it(
     assert "brimline: shop" in (vault / time.strftime(expected)).read_text(encoding="utf-8")
 
 
-def test_a_session_without_a_message_leaves_nothing(vault: Path) -> None:
-    """Not even an empty note."""
-    assert daily_note.append_session_line(ledger.Ledger("s"), "/p", str(vault)) is None
-    assert list(vault.iterdir()) == []
-
-
 @pytest.mark.parametrize(
     ("fields", "place", "sentence"),
     [

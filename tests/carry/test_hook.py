@@ -11,7 +11,7 @@ import pytest
 
 from brimline.carry import card, hook, ledger
 from brimline.carry.hook import _FOLD_EVERY_BYTES
-from brimline.fast import clock, io, paths
+from brimline.fast import io, paths
 from brimline.hooks import entry
 from brimline.state import logs
 from brimline.state.session import SessionState
@@ -173,14 +173,6 @@ def test_after_clear_and_in_a_new_session_there_is_a_pointer_and_no_more(
         assert "\n" not in text
 
 
-def test_a_resumed_session_is_told_nothing(answer: Answer, talk: SessionBuilder) -> None:
-    """Its card is still in the conversation, where the client put it."""
-    answer(talk, "SessionStart", source="compact")
-    talk.compact(160_000)
-
-    assert answer(talk, "SessionStart", source="resume") == ""
-
-
 def test_a_hook_reads_at_most_the_end_of_a_transcript(answer: Answer, talk: SessionBuilder) -> None:
     """Without a ledger, from the end backwards; the card says from where it knows."""
     talk.raw(b'{"type":"progress","x":"' + b"x" * (9 << 20) + b'"}\n')
@@ -319,26 +311,6 @@ def test_of_the_users_own_instructions_sixty_four_kilobytes_are_read(
     assert answer(talk, "PreCompact", trigger="auto") == told
 
 
-@pytest.mark.parametrize(("days", "stays"), [(29.9, True), (30.1, False)])
-def test_what_is_kept_of_a_session_stays_for_thirty_days(
-    talk: SessionBuilder, home_dir: str, days: float, stays: bool
-) -> None:
-    """After it was last written."""
-    old = Path(paths.carry_session_dir(home_dir, "old"))
-    old.mkdir(parents=True)
-    (old / "ledger.json").write_bytes(b"{}")
-    then = clock.now_s() - days * 86_400
-    for path in (old / "ledger.json", old):
-        os.utime(path, (then, then))
-    raw = json.dumps(event("SessionStart", talk, source="startup")).encode()
-    turn = entry.open_turn("SessionStart", raw, home_dir)
-    assert turn is not None
-
-    entry.tidy(turn, seconds=60.0)
-
-    assert old.exists() is stays
-
-
 def test_where_carrying_is_switched_off_nothing_is_kept_or_read(
     answer: Answer, talk: SessionBuilder, home_dir: str
 ) -> None:
@@ -377,23 +349,6 @@ def test_a_save_that_failed_is_in_the_error_log_and_noted_beside_the_session(
     assert "the checkpoint in" in failures[0]["message"]
     assert (noted, (own / "carry-incomplete").exists()) == (True, False)
     assert len(logs.recent_failures(home_dir, 0.0)) == 1
-
-
-@pytest.mark.parametrize(("age_s", "is_refused"), [(-5, True), (0, False), (50, False), (70, True)])
-def test_a_minute_after_a_refusal_the_next_may_be_refused(
-    answer: Answer, talk: SessionBuilder, home_dir: str, age_s: float, is_refused: bool
-) -> None:
-    """One from the future counts for nothing; each one is noted anew."""
-    os.makedirs(f"{paths.carry_session_dir(home_dir, talk.session_id)}/checkpoint.md")
-    answer(talk, "PreCompact", trigger="manual")
-    mark = Path(SessionState(home_dir, talk.session_id).folder, "carry-refused")
-    then = clock.now_s() - age_s
-    os.utime(mark, (then, then))
-
-    told = answer(talk, "PreCompact", trigger="manual")
-
-    assert ("'decision': 'block'" in told) is is_refused
-    assert (abs(mark.stat().st_mtime - then) > 3) is is_refused
 
 
 def test_what_the_summary_holds_is_counted_beside_the_size_of_the_card(

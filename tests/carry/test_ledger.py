@@ -26,17 +26,6 @@ def test_of_many_messages_the_last_four_hundred_are_kept_and_the_rest_counted(
     assert record.dropped_messages == 2
 
 
-def test_of_many_notes_the_last_two_hundred_are_kept() -> None:
-    """One that is written again is news; an empty one is none."""
-    record = ledger.Ledger("s")
-    for number in [*range(201), 1]:
-        ledger.add_or_renew_note(record, ledger.KEEP, f"note {number}", None)
-    ledger.add_or_renew_note(record, ledger.KEEP, "  ", None)
-
-    kept = numbers(note["text"] for note in record.notes.values())
-    assert kept == [*range(2, 201), 1]
-
-
 @pytest.mark.parametrize(
     ("text", "is_paste"),
     [

@@ -34,15 +34,6 @@ def test_files_that_were_lost_are_told_apart_by_their_ends(session: SessionBuild
     assert [f"part_{number}.py" in line for number in range(7)] == [False] * 2 + [True] * 5
 
 
-def test_a_compaction_without_a_summary_lost_nothing(session: SessionBuilder) -> None:
-    """What the mod moves out has a line in its place."""
-    session.prompt("Never touch the orders table.")
-    session.row("system", subtype="compact_boundary", compactMetadata={"trigger": "auto"})
-    read(session, "/src/new.py")
-
-    assert lost.losses_by_boundary(session.path) == {}
-
-
 def test_look_ups_are_counted_for_twenty_requests_around_a_compaction(
     session: SessionBuilder,
 ) -> None:

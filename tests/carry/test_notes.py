@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from brimline.carry import ledger, notes
-from brimline.fast import clock, json, paths
-
-if TYPE_CHECKING:
-    import pytest
+from brimline.fast import json, paths
 
 SESSION = "11111111-aaaa"
 
@@ -78,18 +73,3 @@ def test_a_message_can_be_forgotten_too(home_dir: str) -> None:
     assert [
         message["text"] for message in notes.merge_notes_into_ledger(home_dir, record).messages
     ] == ["a wish"]
-
-
-def test_a_note_is_written_down_with_its_moment_to_the_millisecond(
-    home_dir: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Without what surrounds it; its id is what others name it by."""
-    monkeypatch.setattr(clock, "now_s", lambda: 1_767_225_600.123456)
-
-    item = notes.append_note(home_dir, SESSION, ledger.KEEP, " Port 5433\n")
-
-    path = f"{paths.carry_session_dir(home_dir, SESSION)}/{notes.FILE_NAME}"
-    assert json.read_lines(path) == [
-        {"v": 1, "at": 1_767_225_600.123, "add": {"kind": "keep", "text": "Port 5433"}}
-    ]
-    assert item == ledger.id_of_note_or_message("keep", "Port 5433")
