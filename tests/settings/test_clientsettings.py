@@ -38,32 +38,6 @@ def test_stronger_scopes_win_key_by_key(project_dir: str) -> None:
     assert facts["cleanup_days"] == 9
 
 
-def test_variables_in_the_files_win_over_settings(project_dir: str) -> None:
-    """`env` tables of all scopes are put together, and beat the settings of the same meaning."""
-    _write(
-        project_dir,
-        "user",
-        {
-            "model": "opus",
-            "autoCompactWindow": 1,
-            "modelSettings": {"claude-opus-5": {"autoCompactWindow": 400_000}},
-            "env": {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "180000"},
-        },
-    )
-    _write(
-        project_dir,
-        "project",
-        {"env": {"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": 50, "ANTHROPIC_MODEL": "sonnet[1m]"}},
-    )
-
-    facts = clientsettings.settings_moving_compaction(project_dir)
-
-    assert facts["autocompact_window"] == 180_000
-    assert facts["autocompact_window_by_model"] == {}
-    assert facts["autocompact_pct"] == 50
-    assert facts["model"] == "sonnet[1m]"
-
-
 def test_variables_that_bound_the_window_or_switch_compaction_off_are_read(
     project_dir: str,
 ) -> None:
@@ -269,23 +243,6 @@ def test_a_worktree_belongs_to_the_main_one_that_knows_of_it(
 def test_a_folder_in_no_repository_is_its_own_worktree(tmp_path: Path) -> None:
     """As far as one can look up."""
     assert clientsettings.main_worktree(str(tmp_path / "a")) == str(tmp_path / "a")
-
-
-@pytest.mark.parametrize(
-    ("documents", "texts"),
-    [
-        ({"user": {"a": {"b": ["x", 1]}}, "local": {"a": {"b": ["y"]}}}, ["x", "y"]),
-        ({"user": {"a": {"b": "x"}}, "project": {"a": ["b"]}, "local": {"c": 1}}, []),
-    ],
-)
-def test_texts_of_a_list_are_put_together_over_all_scopes(
-    project_dir: str, documents: dict[str, Any], texts: list[str]
-) -> None:
-    """What is not a text in it, and what is not a list, says nothing."""
-    for scope, document in documents.items():
-        _write(project_dir, scope, document)
-
-    assert clientsettings.texts_listed_in_settings(project_dir, "a", "b") == texts
 
 
 @pytest.mark.parametrize(
