@@ -252,9 +252,7 @@ def test_the_command_shows_the_plan_and_status_what_was_measured(
     assert sum(part["tokens"] for part in measured) == 42_000
 
 
-def test_pinned_safety_and_task_come_back_after_a_compaction(
-    talk: SessionBuilder, home_dir: str
-) -> None:
+def test_pinned_safety_and_task_cross_a_compaction(talk: SessionBuilder, home_dir: str) -> None:
     """Right behind the notes; what is not pinned, or of another compartment, does not."""
     asked("add", compartment="active_task", text="KEPT-TASK", pinned=True)
     asked("add", compartment="active_task", text="LOOSE-TASK")
@@ -272,9 +270,7 @@ def test_pinned_safety_and_task_come_back_after_a_compaction(
     assert "PINNED-ELSEWHERE" not in text
 
 
-def test_what_is_too_much_for_the_card_or_an_answer_is_counted(
-    talk: SessionBuilder, home_dir: str
-) -> None:
+def test_what_is_too_much_for_card_or_answer_is_told(talk: SessionBuilder, home_dir: str) -> None:
     """Many rules leave room for the task; a long list says how much more there is."""
     asked("add", compartment="active_task", text="KEPT-TASK", pinned=True)
     for number in range(40):
@@ -305,9 +301,7 @@ def test_a_damaged_file_costs_the_damaged_lines_only(home_dir: str) -> None:
     assert held(home_dir) == {"FIRST", "SECOND"}
 
 
-def test_a_file_that_grew_too_large_takes_no_more(
-    home_dir: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_grown_too_large_is_full(home_dir: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A sentence; what it holds stays, and can be removed while there is room for that."""
     monkeypatch.setattr(items, "_LARGEST_BYTES", 1_500)
     monkeypatch.setattr(items, "_KEPT_BYTES", 500)

@@ -76,9 +76,7 @@ def test_instructions_are_short_and_hold_six_topics_and_marked_notes() -> None:
 
 
 @pytest.mark.row("S3-83")
-def test_before_a_compaction_the_summary_is_told_what_to_keep(
-    session: SessionBuilder, home_dir: str
-) -> None:
+def test_before_it_the_summary_is_told_what_to_keep(session: SessionBuilder, home_dir: str) -> None:
     """By the hook itself, in these words."""
     session.reply(150_000)
     payload = event("PreCompact", session, trigger="auto", custom_instructions="")

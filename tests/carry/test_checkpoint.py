@@ -224,9 +224,7 @@ def test_a_checkpoint_is_told_whole_by_titles_that_have_something_below_them() -
     ]
 
 
-def test_a_stored_file_that_is_damaged_is_no_saved_checkpoint(
-    home_dir: str, project_dir: str
-) -> None:
+def test_a_stored_file_that_is_damaged_is_no_checkpoint(home_dir: str, project_dir: str) -> None:
     """Its content is read back as well."""
     Path(project_dir, "plan.md").write_text("the plan")
     (kept,) = save(home_dir, project_dir, critical_files=["plan.md"])["files"]

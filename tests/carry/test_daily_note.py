@@ -114,9 +114,7 @@ def test_what_is_not_understood_is_told(
         ),
     ],
 )
-def test_an_entry_counts_what_came_of_a_session(
-    vault: Path, fields: dict[str, Any], told: str
-) -> None:
+def test_an_entry_counts_what_came_of_it(vault: Path, fields: dict[str, Any], told: str) -> None:
     """What there is none of is not told."""
     made = record()
     for name, value in fields.items():

@@ -220,9 +220,7 @@ def test_a_fork_knows_what_its_origin_knew(
 
 
 @pytest.mark.row("S4-46")
-def test_what_is_kept_of_old_sessions_goes(
-    talk: SessionBuilder, home_dir: str, answer: Answer
-) -> None:
+def test_what_old_sessions_left_goes(talk: SessionBuilder, home_dir: str, answer: Answer) -> None:
     """By housekeeping, after the answer; the running session stays."""
     old = Path(paths.carry_session_dir(home_dir, "old"))
     old.mkdir(parents=True)
@@ -371,9 +369,7 @@ def test_what_the_summary_holds_is_counted_beside_the_size_of_the_card(
     assert second["card_characters"] == len(given)
 
 
-def test_a_checkpoint_is_written_at_once_where_a_tier_asks_for_it(
-    talk: SessionBuilder, home_dir: str
-) -> None:
+def test_a_checkpoint_is_written_where_a_tier_asks(talk: SessionBuilder, home_dir: str) -> None:
     """With why; where carrying is switched off there is none."""
     raw = json.dumps(event("Stop", talk)).encode()
     turn = entry.open_turn("Stop", raw, home_dir)

@@ -59,9 +59,7 @@ def test_a_text_is_a_paste_by_its_length_or_its_lines(text: str, is_paste: bool)
         ("plan", "a", []),
     ],
 )
-def test_a_record_that_is_damaged_anywhere_begins_anew(
-    field: str, sound: Any, damaged: list[Any]
-) -> None:
+def test_a_damaged_record_begins_anew(field: str, sound: Any, damaged: list[Any]) -> None:
     """A field of another kind is left out; one with something else in it spoils the whole."""
     document = {"v": ledger.FORMAT, "session": "other", "branch": "main"}
 

@@ -115,9 +115,7 @@ def test_what_goes_on_from_another_knows_both_and_its_own_counts(home_dir: str) 
         '{"session": "a"}',
     ],
 )
-def test_what_cannot_be_read_of_a_project_says_nothing(
-    home_dir: str, project_dir: str, kept: str
-) -> None:
+def test_what_cannot_be_read_of_it_says_nothing(home_dir: str, project_dir: str, kept: str) -> None:
     """Another format, another shape, no session."""
     links.note_or_drop_unfinished_session(home_dir, project_dir, left_open(FIRST, tasks=1))
     [path] = Path(paths.carry_dir(home_dir), links.PROJECTS).iterdir()
@@ -126,9 +124,7 @@ def test_what_cannot_be_read_of_a_project_says_nothing(
     assert links.last_unfinished_session(home_dir, project_dir) is None
 
 
-def test_what_is_old_goes_and_what_is_linked_runs_or_is_shared_stays(
-    home_dir: str, world: Path
-) -> None:
+def test_what_is_old_goes_what_is_linked_runs_or_shared_stays(home_dir: str, world: Path) -> None:
     """A link may lead anywhere; a folder is as old as the youngest file in it."""
     outside = world / "outside"
     names = ["old", "young", "running", "empty", links.CLIENTS, links.PROJECTS]
@@ -174,9 +170,7 @@ def test_where_there_is_nothing_to_go_on_from_nothing_is_looked_for(home_dir: st
         ({"checkpoint": "/c.md", "tasks": 1}, "A checkpoint and 1 open task were recorded there."),
     ],
 )
-def test_what_is_told_of_a_past_session_is_a_line_for_each_reader(
-    left: dict[str, Any], opening: str
-) -> None:
+def test_a_past_session_is_a_line_for_each_reader(left: dict[str, Any], opening: str) -> None:
     """It needs no figures nor a message; each learns what they can do to go on from it."""
     model, person = links.past_session_texts("there", {"session": FIRST} | left)
 

@@ -37,9 +37,7 @@ def test_a_session_is_found_with_its_transcript_and_project(
         session_record.choose_session(home_dir, "ffffffff")
 
 
-def test_what_a_hook_had_no_time_for_is_read_now_and_kept(
-    home_dir: str, recorded: SessionBuilder
-) -> None:
+def test_what_a_hook_had_no_time_for_is_read_now(home_dir: str, recorded: SessionBuilder) -> None:
     """From the beginning of the transcript."""
     cut = ledger.Ledger(ID)
     cut.unread_bytes = 5

@@ -8,9 +8,7 @@ from brimline.carry import ledger, links, traces
 from brimline.state.forgotten import Asked
 
 
-def test_a_forgotten_session_takes_its_files_and_links_and_no_others(
-    home_dir: str, project_dir: str
-) -> None:
+def test_a_forgotten_session_takes_its_own_files_and_links(home_dir: str, project_dir: str) -> None:
     """They are counted; a rehearsal counts the same and takes nothing."""
     for number, name in enumerate((FIRST, SECOND), 1):
         ledger.save(home_dir, left_open(name, tasks=1))

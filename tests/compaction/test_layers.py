@@ -49,9 +49,7 @@ def test_only_what_is_cold_becomes_a_line() -> None:
 @pytest.mark.parametrize(
     ("length", "layer"), [(_LARGE_RESULT_CHARACTERS - 1, REST), (_LARGE_RESULT_CHARACTERS, RESULTS)]
 )
-def test_a_long_result_is_for_one_layer_and_a_short_one_for_another(
-    length: int, layer: layers.Layer
-) -> None:
+def test_long_results_are_for_one_layer_short_for_another(length: int, layer: layers.Layer) -> None:
     """Neither is for both."""
     seen = look(LOG[:length], is_cold=True)
 

@@ -45,9 +45,7 @@ def test_a_name_that_few_results_hold_means_them(holders: int, is_meant: bool) -
 
 
 @pytest.mark.parametrize(("used", "is_meant"), [(8, True), (7, False)])
-def test_several_names_of_one_result_mean_it_though_others_hold_them(
-    used: int, is_meant: bool
-) -> None:
+def test_several_names_of_one_result_mean_it_if_others_hold_them(used: int, is_meant: bool) -> None:
     """Eight in one action are no chance."""
     names = [f"common_name_{letter}" for letter in "abcdefgh"]
     talk = Talk()

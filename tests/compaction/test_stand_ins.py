@@ -191,9 +191,7 @@ def test_a_first_sentence_ends_with_its_mark_or_its_line(text: str, first: str) 
 
 
 @pytest.mark.parametrize(("room", "is_kept"), [(99, True), (100, False)])
-def test_a_name_that_was_used_is_kept_if_it_fits_to_the_character(
-    room: int, *, is_kept: bool
-) -> None:
+def test_a_name_that_was_used_is_kept_if_it_just_fits(room: int, *, is_kept: bool) -> None:
     """With the space before it."""
     name = "n" * (room - 3) + "_" + "ab"
 
@@ -242,9 +240,7 @@ def test_the_numbers_of_lines_go_where_the_client_counted_from_one(text: str, pl
 
 
 @pytest.mark.parametrize(("size", "is_previewed"), [(7_999, False), (8_000, False), (8_001, True)])
-def test_bulk_is_a_preview_beyond_the_size_that_the_user_set(
-    size: int, *, is_previewed: bool
-) -> None:
+def test_bulk_is_a_preview_beyond_the_size_the_user_set(size: int, *, is_previewed: bool) -> None:
     """Eight thousand bytes where nothing else is said."""
     made = stand_ins.preview_stand_in(result_of(LOG[:size]), Clock(), Rules(), 1, was_read=False)
 

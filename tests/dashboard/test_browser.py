@@ -160,9 +160,7 @@ def browser(driver: webdriver.Chrome, served: Served) -> Iterator[Browser]:
 
 
 @pytest.mark.row("S2-48")
-def test_every_page_is_sound_in_both_schemes_and_all_widths(
-    browser: Browser, served: Served
-) -> None:
+def test_every_page_is_sound_in_both_schemes_and_widths(browser: Browser, served: Served) -> None:
     """No complaint, nothing from elsewhere, nothing cut off, nothing hard to read."""
     browser.complaints()
     for page in PAGES:
@@ -196,9 +194,7 @@ def test_a_click_shows_what_came_in_and_so_do_keys(browser: Browser, served: Ser
     assert browser.complaints() == []
 
 
-def test_a_running_session_grows_on_the_page(
-    browser: Browser, served: Served, played: Played
-) -> None:
+def test_a_running_session_grows_on_it(browser: Browser, served: Served, played: Played) -> None:
     """Without a click; what is open, pointed at and focused stays so; one that is gone says so."""
     browser.look(f"http://{served.host}/session/{NAME}")
     browser.wait(lambda: browser.find(".charts").send_keys(Keys.HOME, Keys.ENTER) or True)

@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 PATH = re.compile(r"|(M[\d.]+[ ,][\d.]+([HV]-?[\d.]+)*Z?)+")
 
 
-def test_a_forecast_is_drawn_as_a_closed_band_around_its_middle(
-    played: Played, home_dir: str
-) -> None:
+def test_a_forecast_is_drawn_as_a_band_around_its_middle(played: Played, home_dir: str) -> None:
     """In both sizes, whatever the session; every path is one that a browser can draw."""
     shown = story.read_story(played.session.path, home_dir).moments
 
@@ -344,9 +342,7 @@ def test_about_six_requests_are_named_below_where_there_is_room(
     assert str(number) not in [label for _, label in narrow.below]
 
 
-def test_a_session_without_a_request_is_an_empty_drawing(
-    session: SessionBuilder, home_dir: str
-) -> None:
+def test_a_session_without_requests_draws_nothing(session: SessionBuilder, home_dir: str) -> None:
     """With an edge all the same."""
     session.prompt("Go")
     told = story.read_story(session.path, home_dir)
@@ -357,9 +353,7 @@ def test_a_session_without_a_request_is_an_empty_drawing(
     assert plot.top == 1.08
 
 
-def test_a_forecast_that_is_not_known_is_a_band_without_height(
-    session: SessionBuilder, home_dir: str
-) -> None:
+def test_an_unknown_forecast_is_a_band_of_no_height(session: SessionBuilder, home_dir: str) -> None:
     """At the bottom; where nothing is known the drawing is one request high."""
     session.reply(50_000)
     shown = story.read_story(session.path, home_dir).moments
@@ -373,9 +367,7 @@ def test_a_forecast_that_is_not_known_is_a_band_without_height(
     assert plot.top == 1.08
 
 
-def test_a_drawing_of_no_request_has_one_token_at_its_top(
-    session: SessionBuilder, home_dir: str
-) -> None:
+def test_a_drawing_of_nothing_has_a_token_on_top(session: SessionBuilder, home_dir: str) -> None:
     """Nothing is drawn in it, and nothing divides by nought."""
     session.prompt("A wish")
     told = story.read_story(session.path, home_dir)

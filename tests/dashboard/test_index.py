@@ -192,9 +192,7 @@ def test_sessions_are_sorted_by_tokens_and_by_what_they_cost(known: index.Index)
     assert count == 5
 
 
-def test_sessions_of_a_day_are_chosen_and_running_ones_stand_first(
-    known: index.Index, world: Path
-) -> None:
+def test_sessions_of_a_day_are_chosen_running_ones_first(known: index.Index, world: Path) -> None:
     """One that a client has open, though others were heard of later."""
     folder = world / "home" / ".claude" / "sessions"
     folder.mkdir(parents=True)

@@ -310,9 +310,7 @@ def test_the_five_projects_that_cost_most_are_shown(home_dir: str, folder: Path)
 
 
 @pytest.mark.parametrize(("span", "unit"), [(30, "day"), (90, "day"), (91, "week"), (365, "week")])
-def test_more_than_ninety_days_are_drawn_in_weeks(
-    home_dir: str, folder: Path, span: int, unit: str
-) -> None:
+def test_more_than_ninety_days_are_weeks(home_dir: str, folder: Path, span: int, unit: str) -> None:
     """As many bars as there is room for."""
     session(folder).reply(50_000)
 

@@ -404,9 +404,7 @@ def test_a_template_uses_only_filters_and_functions_that_exist(name: str) -> Non
     assert called - imported - own <= environment.globals.keys()
 
 
-def test_the_arguments_of_a_call_are_shown_as_they_were_written(
-    session: SessionBuilder, home_dir: str
-) -> None:
+def test_the_arguments_of_a_call_are_shown_as_given(session: SessionBuilder, home_dir: str) -> None:
     """One below the other, letters as they are."""
     session.prompt("go")
     session.tool_call(20_000, "Grep", pattern="größer", path="src")

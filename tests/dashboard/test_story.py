@@ -111,9 +111,7 @@ def test_what_cannot_be_read_is_passed_over(played: Played) -> None:
     assert document("cost") == told
 
 
-def test_an_index_is_read_once_and_again_where_something_changed(
-    played: Played, home_dir: str
-) -> None:
+def test_an_index_is_read_once_and_where_something_changed(played: Played, home_dir: str) -> None:
     """By the size and time of transcript and spool; what is gone leaves it."""
     found = index.Index(home_dir)
 
@@ -205,9 +203,7 @@ def test_a_story_has_the_first_wish_as_its_title_and_counts_its_requests_by_mode
 
 
 @pytest.mark.parametrize(("content", "said"), [(b"no session\n", "is not a session's"), (b"", "")])
-def test_a_file_of_another_kind_is_no_story(
-    world: Path, home_dir: str, content: bytes, said: str
-) -> None:
+def test_other_files_are_no_stories(world: Path, home_dir: str, content: bytes, said: str) -> None:
     """An empty one is a session in which nothing has happened yet."""
     path = world / "a.jsonl"
     path.write_bytes(content)
@@ -221,9 +217,7 @@ def test_a_file_of_another_kind_is_no_story(
         story.read_story(str(world / "missing.jsonl"), home_dir)
 
 
-def test_what_a_tool_brought_in_is_told_by_its_name_and_subject(
-    session: SessionBuilder, home_dir: str
-) -> None:
+def test_what_a_tool_brought_is_told_by_its_name(session: SessionBuilder, home_dir: str) -> None:
     """With the request that took it in."""
     call = session.tool_call(20_000, "Read", file_path="/src/app.py")
     session.tool_result(call, "line\n" * 500)
@@ -325,9 +319,7 @@ def test_a_reply_in_several_rows_is_one_request_with_its_last_figures(
     assert [told.count_answered_by_time(one.at) for one in told.moments] == [1, 2]
 
 
-def test_a_session_runs_as_long_as_its_file_was_just_written(
-    session: SessionBuilder, home_dir: str
-) -> None:
+def test_a_session_runs_while_its_file_is_written(session: SessionBuilder, home_dir: str) -> None:
     """Somebody may be reading an answer for a quarter of an hour."""
     session.reply(50_000)
     is_running = []
@@ -431,9 +423,7 @@ def test_fields_of_a_line_that_are_not_of_their_kind_are_left_out() -> None:
     }
 
 
-def test_lost_thinking_is_told_with_the_request_before_it(
-    session: SessionBuilder, home_dir: str
-) -> None:
+def test_lost_thinking_is_told_where_it_was_lost(session: SessionBuilder, home_dir: str) -> None:
     """And failures of hooks are those of this session."""
     lost = {"type": "thinking_stripped", "scope": "all"}
     session.row("attachment", attachment=lost)
@@ -496,9 +486,7 @@ def test_every_request_is_read_as_it_was_read_at_its_time(
     assert len({one.projected_tokens for one in later}) == 9
 
 
-def test_what_answers_no_known_call_is_of_an_unknown_tool(
-    session: SessionBuilder, home_dir: str
-) -> None:
+def test_what_answers_no_call_is_of_an_unknown_tool(session: SessionBuilder, home_dir: str) -> None:
     """What came before the first request is of that one; where it stands is the first folder."""
     session.tool_result("toolu_nobody", "line\n" * 500)
     session.reply(20_000)
@@ -560,9 +548,7 @@ def test_what_the_status_line_told_last_says_how_large_the_window_was(
     assert [one.reading.occupancy_tokens for one in told.moments] == [50_000, 60_000]
 
 
-def test_a_session_of_which_nothing_is_known_yet_has_nothing_in_it(
-    world: Path, home_dir: str
-) -> None:
+def test_a_session_of_which_nothing_is_known_has_nothing_in_it(world: Path, home_dir: str) -> None:
     """No turn, no figure; what is unknown is no nought."""
     path = world / "empty.jsonl"
     path.write_bytes(b"")

@@ -162,9 +162,7 @@ def test_memory_opens_hits_and_topics(served: Served, home_dir: str, project_dir
     assert "· The teal button</summary>" in served.get("/memory?q=teal").text
 
 
-def test_a_running_session_is_sent_again_only_once_it_has_grown(
-    served: Served, played: Played
-) -> None:
+def test_a_running_session_is_sent_again_once_it_has_grown(served: Served, played: Played) -> None:
     """What the browser has is told by a stamp."""
     page = served.get(f"/session/{NAME}").text
     (stamp,) = re.findall(r'data-live="([^"]+)"', page)
@@ -206,9 +204,7 @@ def test_a_request_that_is_none_is_told_by_how_many_there_are(served: Served, nu
     assert re.search(r"the session has \d+ requests", found.text)
 
 
-def test_each_of_two_sessions_with_one_id_is_reached(
-    served: Served, played: Played, home_dir: str
-) -> None:
+def test_each_of_two_with_one_id_is_reached(served: Served, played: Played, home_dir: str) -> None:
     """A link leads to its own figures; so do those of its requests."""
     other = Path(played.session.path.replace("-project", "-copy"))
     other.parent.mkdir()
@@ -328,9 +324,7 @@ def test_a_damaged_index_is_made_anew(served: Served, home_dir: str, sound_bytes
     assert f"/session/{NAME}" in served.settled().get("/").text
 
 
-def test_an_index_that_cannot_be_is_named_and_the_rest_is_shown(
-    served: Served, home_dir: str
-) -> None:
+def test_an_index_that_cannot_be_is_named_the_rest_shown(served: Served, home_dir: str) -> None:
     """A folder in its place is as good as one that is read-only, for root too."""
     path = Path(home_dir, store.FILE)
     path.unlink()
@@ -434,9 +428,7 @@ def text_of(answer: Any) -> str:
 @pytest.mark.parametrize(
     ("size", "is_cut"), [(MOST_CHARACTERS, False), (MOST_CHARACTERS + 1, True)]
 )
-def test_a_stored_output_is_shown_by_the_beginning_of_its_key(
-    home_dir: str, size: int, is_cut: bool
-) -> None:
+def test_a_stored_output_is_shown_by_its_short_key(home_dir: str, size: int, is_cut: bool) -> None:
     """Whole up to a size, and whether it is pinned."""
     key = put(home_dir, b"y" * size, {"tool": "Bash", "source": "make"})
     name = key.removeprefix("sha256:")
@@ -476,9 +468,7 @@ def test_a_project_is_one_that_had_a_session_else_where_it_runs(
 
 
 @pytest.mark.parametrize(("query", "days"), [("", 30), ("days=90", 90), ("days=91", 30)])
-def test_the_overall_page_is_of_the_days_that_were_chosen(
-    home_dir: str, query: str, days: int
-) -> None:
+def test_the_overall_page_is_of_the_chosen_days(home_dir: str, query: str, days: int) -> None:
     """Of thirty where it is none of those that can be."""
     assert f'<option value="{days}" selected>' in text_of(
         web.Dashboard(home_dir).overall_page(asked(query))
@@ -503,9 +493,7 @@ def test_a_page_of_requests_begins_at_one_and_ends_at_the_last(world: Path, home
     assert ways == [(False, True), (True, True), (True, False)]
 
 
-def test_a_list_leads_to_its_last_page_and_waits_while_there_is_nothing(
-    world: Path, home_dir: str
-) -> None:
+def test_a_list_leads_to_its_last_page_and_waits_when_empty(world: Path, home_dir: str) -> None:
     """What else was asked for is kept; an empty list is sent once."""
     pages = web.Dashboard(home_dir)
     first = text_of(pages.sessions_page(asked()))
@@ -521,9 +509,7 @@ def test_a_list_leads_to_its_last_page_and_waits_while_there_is_nothing(
     assert pages.sessions_page(asked(stamp="empty")).status_code == 200
 
 
-def test_the_page_of_a_session_has_its_id_in_the_title_and_is_sent_once(
-    world: Path, home_dir: str
-) -> None:
+def test_a_sessions_page_has_its_id_as_title_and_is_sent_once(world: Path, home_dir: str) -> None:
     """Until something changes; of a session that nobody knows it says so."""
     session = placed(world)
     session.reply(5_000)
@@ -761,9 +747,7 @@ def test_the_gates_secret_cannot_be_guessed() -> None:
     assert gates[0].cookie == "brimline_8000"
 
 
-def test_a_page_knows_where_it_is_and_that_the_index_is_still_read(
-    world: Path, home_dir: str
-) -> None:
+def test_a_page_knows_where_it_is_and_if_the_index_is_read(world: Path, home_dir: str) -> None:
     """Of what is not a page of its own, none of the ways is marked."""
     pages = web.Dashboard(home_dir)
     placed(world).reply(5_000)

@@ -228,9 +228,7 @@ def test_lines_with_a_value_are_blanked_and_no_others(tmp_path: Path) -> None:
     ("limit", "found"),
     [(0, []), (7, []), (8, [3]), (15, [3]), (16, [3, 2]), (23, [3, 2]), (24, [3, 2, 1])],
 )
-def test_rows_are_looked_for_so_many_bytes_back(
-    limit: int, found: list[int], tmp_path: Path
-) -> None:
+def test_rows_are_sought_so_many_bytes_back(limit: int, found: list[int], tmp_path: Path) -> None:
     """To the byte, from the end of the last line; the last row comes first."""
     path = tmp_path / "rows"
     path.write_bytes(b"".join(b'{"a":%d}\n' % number for number in (1, 2, 3)))

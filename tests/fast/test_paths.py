@@ -128,9 +128,7 @@ def test_each_project_has_a_policy_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("links", "end"), [(1, "file"), (_MOST_LINKS, "file"), (_MOST_LINKS + 1, "link-40")]
 )
-def test_as_many_links_are_followed_as_the_system_follows(
-    world: Path, links: int, end: str
-) -> None:
+def test_as_many_links_are_followed_as_the_system_does(world: Path, links: int, end: str) -> None:
     """Forty; the next one is taken for what is meant, so that a circle has an end."""
     folder = world / "chain"
     folder.mkdir()

@@ -102,9 +102,7 @@ def test_the_clients_own_variables_are_on_top_of_its_files(
         ({"ANTHROPIC_MODEL": "m"}, {"model": "m"}),
     ],
 )
-def test_each_variable_of_the_client_says_one_thing(
-    variables: dict[str, str], known: dict[str, Any]
-) -> None:
+def test_each_variable_says_one_thing(variables: dict[str, str], known: dict[str, Any]) -> None:
     """A number or a yes; anything else says nothing."""
     client: dict[str, Any] = {}
 

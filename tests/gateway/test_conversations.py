@@ -70,9 +70,7 @@ def test_a_request_is_of_the_session_and_agent_that_its_headers_name(
 
 
 @pytest.mark.parametrize("raw", [b"no json", b"[]", b'{"tools": [], "messages": []}'])
-def test_what_is_no_request_of_a_conversation_passes_as_it_is(
-    conversations: Conversations, raw: bytes
-) -> None:
+def test_what_is_of_no_conversation_passes_as_is(conversations: Conversations, raw: bytes) -> None:
     """And nothing is learned from its answer."""
     passing = conversations.prepare_request(raw, {})
 
@@ -205,9 +203,7 @@ def test_the_same_request_is_sent_in_the_same_bytes_after_a_restart(
     assert again.fresh == []
 
 
-def test_an_original_is_stored_with_what_it_is_of(
-    conversations: Conversations, home_dir: str
-) -> None:
+def test_an_original_is_stored_with_its_source(conversations: Conversations, home_dir: str) -> None:
     """Its tool, what the tool was asked for, and the session."""
     headers = {b"x-claude-code-session-id": b"s1"}
     passing = conversations.prepare_request(raw_of(bulky()), headers)

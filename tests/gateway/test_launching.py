@@ -125,9 +125,7 @@ def test_the_gateway_is_reached_without_a_proxy(env: dict[str, str], told: str |
         ("CLAUDE_CODE_USE_FOUNDRY", "Foundry"),
     ],
 )
-def test_a_service_that_the_gateway_does_not_speak_is_refused(
-    name: str, service: str, value: str
-) -> None:
+def test_a_service_the_gateway_cannot_speak_is_refused(name: str, service: str, value: str) -> None:
     """By the name of the variable that chooses it."""
     with pytest.raises(BrimlineError, match=f"{name} is set: .* {service}'s protocol"):
         launching._upstream_url({name: value})

@@ -97,9 +97,7 @@ def test_what_nothing_applies_to_arrives_byte_for_byte(upstream: Upstream) -> No
     assert (third.method, third.path) == ("GET", "/base/v1/models?limit=%2F1")
 
 
-def test_bulk_arrives_as_a_preview_and_its_original_is_in_the_store(
-    upstream: Upstream, home_dir: str
-) -> None:
+def test_bulk_arrives_as_a_preview_and_is_in_the_store(upstream: Upstream, home_dir: str) -> None:
     """Whole, under the key that stands in the request; nothing else of the body is kept."""
     with Gateway(upstream.url) as gateway:
         gateway.ask(raw_of(bulky()), SESSION | {"x-api-key": "sk-secret"})
@@ -423,9 +421,7 @@ def test_answers_are_asked_for_in_an_encoding_that_can_be_read(upstream: Upstrea
 
 
 @pytest.mark.parametrize("number", ["1e400", "0.12345678901234567891", "123456789012345678901.5"])
-def test_a_request_whose_numbers_no_float_can_say_stays_as_it_is(
-    number: str, upstream: Upstream
-) -> None:
+def test_a_request_whose_numbers_no_float_can_say_stays(number: str, upstream: Upstream) -> None:
     """Written again, they would be others."""
     raw = raw_of(bulky()).replace(b'"journalctl -u web"', b'"journalctl -u web", "n": %a' % 0.5)
     with Gateway(upstream.url) as gateway:
@@ -457,9 +453,7 @@ def test_whatever_fails_of_ours_the_request_goes_on(
     assert [line["event"] for line in errors(home_dir)] == ["Gateway"]
 
 
-def test_what_stands_in_already_is_sent_where_nothing_can_be_written(
-    upstream: Upstream, home_dir: str
-) -> None:
+def test_what_stands_in_is_sent_where_writing_fails(upstream: Upstream, home_dir: str) -> None:
     """A locked file costs no cache: nothing new is replaced, and nothing comes back."""
     with Gateway(upstream.url) as gateway:
         gateway.ask(raw_of(bulky()), SESSION)
@@ -523,9 +517,7 @@ def test_a_refusal_without_an_end_is_handed_on_as_it_comes(upstream: Upstream) -
         ("ExitPlanMode", f"User has approved your plan.\n{WORDS}", False),
     ],
 )
-def test_the_users_words_in_a_result_stay(
-    tool: str, text: str, is_error: bool, upstream: Upstream
-) -> None:
+def test_the_users_own_words_stay(tool: str, text: str, is_error: bool, upstream: Upstream) -> None:
     """However old they are, and after a refusal of the service too."""
     talk = Talk()
     talk.step(tool, {"command": "psql prod"}, text + LOG)
@@ -668,9 +660,7 @@ def answer(data: bytes = b"", **headers: str) -> httpx2.Response:
         (["close, x-one ,X-TWO", "accept"], []),
     ],
 )
-def test_headers_of_one_connection_are_not_handed_on(
-    connection: list[str], left: list[str]
-) -> None:
+def test_headers_of_a_connection_are_not_handed_on(connection: list[str], left: list[str]) -> None:
     """Nor those that it names as such, in any of its headers, whatever their case."""
     names = ["Keep-Alive", "X-One", "te", "upgrade", "Transfer-Encoding", "x-two", "Accept"]
     headers = [(b"Connection", value.encode()) for value in connection]
@@ -692,9 +682,7 @@ def test_headers_of_one_connection_are_not_handed_on(
     ],
     ids=["none", "unknown", "gzip", "deflate", "cut", "wrong", "large"],
 )
-def test_a_body_is_decoded_as_far_as_that_can_be_done(
-    encoding: str, body: bytes, said: bytes
-) -> None:
+def test_a_body_is_decoded_as_far_as_possible(encoding: str, body: bytes, said: bytes) -> None:
     """Up to a megabyte; what cannot be decoded stays as it is."""
     assert proxy._decode_body(answer(content_encoding=encoding), body).startswith(said)
     assert len(proxy._decode_body(answer(content_encoding=encoding), body)) <= 1 << 20
@@ -745,9 +733,7 @@ def test_a_usage_is_looked_for_in_the_beginning_of_an_answer_only() -> None:
         (b'"thread', False),
     ],
 )
-def test_a_request_of_what_is_new_alone_is_known_by_its_thread(
-    body: bytes, is_continuation: bool
-) -> None:
+def test_a_request_of_new_things_is_known_by_its_thread(body: bytes, is_continuation: bool) -> None:
     """Any other holds everything."""
     assert proxy._lacks_earlier_messages(body) is is_continuation
 
@@ -755,9 +741,7 @@ def test_a_request_of_what_is_new_alone_is_known_by_its_thread(
 @pytest.mark.parametrize(
     ("accepted", "asked"), [(b"br, gzip", b"gzip"), (b"br, zstd", b"identity"), (b"gzip", b"gzip")]
 )
-def test_an_answer_is_asked_for_in_an_encoding_that_can_be_read(
-    accepted: bytes, asked: bytes
-) -> None:
+def test_an_answer_is_asked_for_in_an_encoding_we_can_read(accepted: bytes, asked: bytes) -> None:
     """All other headers stay."""
     headers = [(b"accept-encoding", accepted), (b"x", b"gzip, br")]
 

@@ -184,9 +184,7 @@ def test_the_first_request_is_the_floor_but_for_what_was_said(session: SessionBu
 
 
 @pytest.mark.parametrize("by_service", [False, True])
-def test_results_that_were_cleared_do_not_count_any_more(
-    session: SessionBuilder, by_service: bool
-) -> None:
+def test_results_that_were_cleared_do_not_count(session: SessionBuilder, by_service: bool) -> None:
     """By the client, which names them, or by the service, which takes the oldest."""
     calls = []
     for at in (10_000, 20_000):

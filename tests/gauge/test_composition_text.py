@@ -62,9 +62,7 @@ def test_twenty_files_are_told_the_largest_first(count: int, kept: int) -> None:
 @pytest.mark.parametrize(
     ("columns", "cells"), [(40, 0), (55, 0), (56, 8), (67, 19), (68, 20), (69, 20), (200, 20)]
 )
-def test_a_bar_has_the_room_there_is(
-    columns: int, cells: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bar_has_its_room(columns: int, cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Twenty cells at most; fewer than eight would tell nothing."""
     monkeypatch.setenv("COLUMNS", str(columns))
     parts = [part("user", 1_000), part("hook", 500), part("client", 26), part("more", 2_000)]

@@ -100,9 +100,7 @@ def test_turns_and_compactions_are_counted(session: SessionBuilder) -> None:
 
 
 @pytest.mark.parametrize("keeps", ["names", "stretch", "nothing", "unknown"])
-def test_rows_that_a_compaction_kept_are_in_the_next_request(
-    session: SessionBuilder, keeps: str
-) -> None:
+def test_rows_a_compaction_kept_are_in_the_next_one(session: SessionBuilder, keeps: str) -> None:
     """By their names, or from the first of a stretch to its last."""
     session.prompt("one")
     first = session.prompt(LONG)["uuid"]

@@ -134,9 +134,7 @@ def test_old_and_repeated_readings_and_drops_change_nothing() -> None:
 @example([1, 2], 50_000, math.nan)
 @example([1, 2], 50_000, "damaged")
 @given(READINGS, st.integers() | st.floats(allow_nan=False), st.floats() | st.none())
-def test_any_history_gives_figures(
-    occupancies: list[int], tokens_left: float, usual: object
-) -> None:
+def test_any_history_has_figures(occupancies: list[int], tokens_left: float, usual: object) -> None:
     """Whatever the numbers, also those of a damaged file, they are in order and never negative."""
     low, ops, high = figures(occupancies, tokens_left, usual)
 

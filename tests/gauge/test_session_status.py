@@ -32,9 +32,7 @@ def rows(document: dict[str, Any], purged: int = 0) -> dict[str, str]:
     return found
 
 
-def test_a_status_has_what_the_file_and_the_session_tell(
-    session: SessionBuilder, home_dir: str
-) -> None:
+def test_a_status_has_what_file_and_session_tell(session: SessionBuilder, home_dir: str) -> None:
     """Compactions are counted; who is switched off is told so."""
     session.reply(160_000)
     session.compact(160_000)
@@ -49,9 +47,7 @@ def test_a_status_has_what_the_file_and_the_session_tell(
     assert before["transcript"] == session.path
 
 
-def test_whoever_watches_hears_how_many_bytes_were_read(
-    session: SessionBuilder, home_dir: str
-) -> None:
+def test_who_watches_hears_how_many_bytes_were_read(session: SessionBuilder, home_dir: str) -> None:
     """All of them."""
     session.prompt("go")
     session.reply(40_000)

@@ -64,9 +64,7 @@ def test_what_is_known_has_a_row_each() -> None:
         ({"tier": 2}, "tier", "L2"),
     ],
 )
-def test_a_row_says_what_there_is_to_know(
-    change: dict[str, Any], heading: str, text: str | None
-) -> None:
+def test_a_row_says_what_is_known(change: dict[str, Any], heading: str, text: str | None) -> None:
     """And is not there where nothing is."""
     row = dict(wording.status_rows(DOCUMENT | change)).get(heading)
 
@@ -110,9 +108,7 @@ def test_a_session_that_ended_is_told_from_the_brim(tokens: int, end: str) -> No
         ({"forecast_ops_high": 0}, "45,500 tokens left."),
     ],
 )
-def test_the_model_is_told_the_distance_and_how_it_is_known(
-    change: dict[str, Any], text: str
-) -> None:
+def test_the_model_is_told_the_distance_and_its_source(change: dict[str, Any], text: str) -> None:
     """A window that was guessed says so."""
     told = wording.distance_to_end_text(DOCUMENT | change)
 

@@ -126,9 +126,7 @@ def test_a_refusal_is_given_every_time(preset: str, talk: Talk) -> None:
         ([90, 85, 90], "x-x"),
     ],
 )
-def test_advice_comes_once_per_bucket_and_climb(
-    percents: list[int], spoken: str, talk: Talk
-) -> None:
+def test_advice_comes_once_a_bucket_and_climb(percents: list[int], spoken: str, talk: Talk) -> None:
     """A higher bucket speaks again, and a climb after a fall; all loads share it, no session."""
     talk.use(guard__gate_tools=ALL)
     for _ in ("one session", "another"):
@@ -200,9 +198,7 @@ def test_a_recovery_skill_passes_in_every_posture(preset: str, talk: Talk) -> No
         ("Skill", {"skill": "x" * 20_000}, "x" * 59 + "…"),
     ],
 )
-def test_the_name_of_a_load_is_found_in_its_input(
-    tool: str, tool_input: dict[str, Any], name: str
-) -> None:
+def test_a_loads_name_is_in_its_input(tool: str, tool_input: dict[str, Any], name: str) -> None:
     """Where the client puts it, now or formerly, as one short line; anything else is unnamed."""
     load = Load(tool, tool_input)
 

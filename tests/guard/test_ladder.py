@@ -60,9 +60,7 @@ def test_four_tiers_by_distance_to_the_brim(brim: str, points: int, tier: int, t
         ({"guard__tiers": 55, "guard__tier_unit": "remaining"}, [90_000 + REPLY]),
     ],
 )
-def test_ladders_begin_to_the_token(
-    setting: dict[str, object], begins: list[int], talk: Talk
-) -> None:
+def test_ladders_begin_exactly(setting: dict[str, object], begins: list[int], talk: Talk) -> None:
     """What is used and remaining looks at occupancy, the others at the next request."""
     talk.use(guard__velocity_points=0, **setting)
 

@@ -82,9 +82,7 @@ def test_the_longest_reminder_leaves_room_for_the_others(talk: Talk, rules: Path
 
 
 @pytest.mark.row("S1-12")
-def test_a_reminder_is_cut_where_it_is_longer_than_eight_thousand_characters(
-    talk: Talk, rules: Path
-) -> None:
+def test_a_reminder_is_cut_beyond_eight_thousand_characters(talk: Talk, rules: Path) -> None:
     """With its head; one that just fits is whole."""
     room = 8_000 - len(f"{OPENINGS['reminder']} {rules} (`reminder.file`):\n")
     for size, end in ((room, "x"), (room + 1, "\n[truncated]")):
@@ -93,9 +91,7 @@ def test_a_reminder_is_cut_where_it_is_longer_than_eight_thousand_characters(
         assert (len(note), note.endswith(f"xx{end}")) == (8_000, True)
 
 
-def test_a_repository_puts_no_other_file_in_its_place(
-    talk: Talk, session: SessionBuilder, world: Path
-) -> None:
+def test_a_repository_brings_no_other_one(talk: Talk, session: SessionBuilder, world: Path) -> None:
     """By a link, where the reminder lies in the project."""
     (world / "id_key").write_text("a private key")
     reminder = Path(session.cwd, "reminder.md")

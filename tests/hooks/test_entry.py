@@ -310,9 +310,7 @@ def test_a_package_without_a_module_is_silence(session: SessionBuilder, world: P
 @pytest.mark.parametrize(
     "damage", ["none", "empty", "cut", "garbage", "another version", "stale", "wrong"]
 )
-def test_an_unsound_bundle_costs_time_only(
-    damage: str, session: SessionBuilder, world: Path
-) -> None:
+def test_an_unsound_bundle_costs_time(damage: str, session: SessionBuilder, world: Path) -> None:
     """The modules themselves answer, as if there were no bundle; with a sound one the same."""
     assert "brimline.gauge.window" in FAST_MODULES
     session.reply(160_000)
@@ -344,9 +342,7 @@ def test_an_unsound_bundle_costs_time_only(
     assert errors(world) == []
 
 
-def test_no_fault_changes_anything_but_the_data_folder(
-    session: SessionBuilder, world: Path
-) -> None:
+def test_no_fault_changes_more_than_the_data_folder(session: SessionBuilder, world: Path) -> None:
     """Neither the transcript nor the project nor the client's folder is touched by any event."""
     session.reply(160_000)
     before = inventory(world)

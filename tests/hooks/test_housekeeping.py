@@ -141,9 +141,7 @@ def test_what_the_store_kept_too_long_goes_at_a_start(talk: Talk) -> None:
 
 @pytest.mark.row("S3-25")
 @pytest.mark.parametrize(("limit_mb", "left"), [("1", 1), ("500", 3)])
-def test_what_is_beyond_the_stores_size_goes_at_a_start(
-    limit_mb: str, left: int, talk: Talk
-) -> None:
+def test_what_exceeds_the_stores_size_goes_at_a_start(limit_mb: str, left: int, talk: Talk) -> None:
     """The least recently used first, until the rest is within `store.max_mb`."""
     config.write_setting(paths.user_config(talk.home_dir), "store.max_mb", limit_mb, project=False)
     config.compile_policy(talk.home_dir, talk.session.cwd)

@@ -59,9 +59,7 @@ def calm(session: SessionBuilder, world: Path, root: str) -> SessionBuilder:
 
 
 @pytest.mark.row("S0-25", "S1-14")
-def test_a_quiet_hook_loads_allowed_modules_only(
-    calm: SessionBuilder, world: Path, root: str
-) -> None:
+def test_a_quiet_hook_loads_what_is_allowed(calm: SessionBuilder, world: Path, root: str) -> None:
     """Nothing that decides, speaks or parses settings, and no `json`, `os` or `re`.
 
     The most frequent one by far loads exactly what is bundled; the status line may look at the

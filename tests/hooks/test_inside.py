@@ -65,9 +65,7 @@ def test_in_a_tier_the_next_one_is_waited_for_and_the_last_speaks_with_each_requ
     assert gate_at(session, home_dir, 165_000)["speaks_at"] == 0
 
 
-def test_without_a_reading_every_call_is_asked_about(
-    session: SessionBuilder, home_dir: str
-) -> None:
+def test_without_a_reading_each_call_is_asked_about(session: SessionBuilder, home_dir: str) -> None:
     """Nobody can say how far there is to go."""
     session.prompt("go")
 
@@ -82,9 +80,7 @@ def test_a_session_that_was_silenced_needs_nothing(session: SessionBuilder, home
     assert hand_on(session, home_dir, LOG) == {"brimline": {}}
 
 
-def test_what_nobody_waits_for_is_counted_and_announces_nothing(
-    session: SessionBuilder, home_dir: str
-) -> None:
+def test_what_nobody_waits_for_announces_nothing(session: SessionBuilder, home_dir: str) -> None:
     """The tier is told by the next answer that is waited for."""
     session.reply(40_000)
     hand_on(session, home_dir)
@@ -95,9 +91,7 @@ def test_what_nobody_waits_for_is_counted_and_announces_nothing(
     assert "Context tier L" in said["hookSpecificOutput"]["additionalContext"]
 
 
-def test_what_the_client_brought_first_is_not_judged_again(
-    session: SessionBuilder, home_dir: str
-) -> None:
+def test_what_the_client_brought_is_not_judged_anew(session: SessionBuilder, home_dir: str) -> None:
     """The same call again would count as a repetition of its own preview."""
     session.reply(40_000)
     state = SessionState(home_dir, session.session_id)

@@ -312,9 +312,7 @@ def test_a_hook_error_does_not_push_the_tier_out(columns: str, shown: bool, talk
 
 
 @pytest.mark.parametrize("kind", ["folder", "pipe"])
-def test_without_a_transcript_the_clients_figures_stand(
-    kind: str, world: Path, home_dir: str
-) -> None:
+def test_without_a_transcript_the_clients_stand(kind: str, world: Path, home_dir: str) -> None:
     """They are on the payload; the failure is shown beside them."""
     path = world / kind
     path.mkdir() if kind == "folder" else os.mkfifo(path)
@@ -399,9 +397,7 @@ def test_a_gateway_s_saving_and_the_switch_are_told(home_dir: str) -> None:
     assert "gateway" not in _shown(SMALL, home_dir)
 
 
-def test_names_are_cut_and_the_branch_is_that_of_the_project(
-    home_dir: str, project_dir: str
-) -> None:
+def test_names_are_cut_and_the_branch_is_the_projects(home_dir: str, project_dir: str) -> None:
     """Forty characters, printable; what the client does not tell is left out."""
     set_by_user(home_dir, project_dir, "statusline.format", "model,branch,cost,limits")
     git = Path(project_dir) / ".git"
@@ -517,9 +513,7 @@ def test_a_hook_error_is_shown_for_an_hour(
         ("tier", "6.95k to compaction · L3 · {}"),
     ],
 )
-def test_a_hook_error_stands_behind_the_tier_or_the_distance(
-    chosen: str, line: str, talk: Talk
-) -> None:
+def test_a_hook_error_stands_behind_tier_or_distance(chosen: str, line: str, talk: Talk) -> None:
     """The distance is first."""
     talk.use(statusline__format=chosen)
     logs.record_failure(talk.home_dir, "PostToolUse", ValueError("one"))
@@ -536,9 +530,7 @@ def test_without_a_folder_a_session_has_no_branch(folder: object, talk: Talk) ->
     assert _shown(payload, talk.home_dir) == "6.95k to compaction · $0.13\n"
 
 
-def test_the_branch_is_that_of_the_folder_where_no_project_is_told(
-    talk: Talk, project_dir: str
-) -> None:
+def test_the_branch_is_the_folders_where_no_project_is_told(talk: Talk, project_dir: str) -> None:
     """The project comes first where it is."""
     for name in ("one", "two"):
         git = Path(project_dir, name, ".git")

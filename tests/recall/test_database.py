@@ -85,9 +85,7 @@ def test_a_damaged_file_is_begun_anew_and_told_where_nothing_brings_it_back(
         (sqlite3.SQLITE_ERROR, 1),
     ],
 )
-def test_work_is_tried_again_where_another_has_the_file(
-    tmp_path: Path, code: int, attempts: int
-) -> None:
+def test_work_is_tried_again_if_another_has_it(tmp_path: Path, code: int, attempts: int) -> None:
     """Whatever else is wrong is told at once."""
     tried: list[int] = []
 

@@ -50,9 +50,7 @@ def answered(home_dir: str, session: SessionBuilder, name: str, **fields: Any) -
 
 
 @pytest.mark.row("S4-09", "S4-28", "S2-01")
-def test_what_was_said_is_found_with_project_session_time_and_source(
-    project_dir: str, brimline: Run
-) -> None:
+def test_what_was_said_is_found_with_all_that_is_known(project_dir: str, brimline: Run) -> None:
     """Messages, replies, summaries; nothing of tools, no secret."""
     talked(project_dir)
     assert brimline("memory", "index", "--json").document["added"] == 6
@@ -72,9 +70,7 @@ def test_what_was_said_is_found_with_project_session_time_and_source(
     assert "[masked]" in everything
 
 
-def test_what_was_said_between_calls_is_one_hit_that_names_its_rows(
-    project_dir: str, brimline: Run
-) -> None:
+def test_what_was_said_between_calls_is_one_hit_with_rows(project_dir: str, brimline: Run) -> None:
     """Read while the turn goes on and again later; the answer still follows the question."""
     session = recorded(project_dir)
     session.prompt(QUESTION)
@@ -140,9 +136,7 @@ def test_until_all_is_read_every_answer_says_so(project_dir: str, brimline: Run)
     assert brimline("memory", "search", "signed cookies").err == ""
 
 
-def test_a_hit_shows_the_lines_that_fit_and_its_key_opens_it(
-    project_dir: str, brimline: Run
-) -> None:
+def test_a_hit_shows_lines_that_fit_and_its_key_opens_it(project_dir: str, brimline: Run) -> None:
     """With project and time before it; the whole of it comes with its neighbours."""
     session = talked(project_dir)
     before = "\n".join(f"A line about nothing, number {number}." for number in range(12))
@@ -165,9 +159,7 @@ def test_a_hit_shows_the_lines_that_fit_and_its_key_opens_it(
 
 
 @pytest.mark.parametrize("key", ["m999999", "999", "sha256:12", ""])
-def test_a_key_that_opens_nothing_is_told_in_a_sentence(
-    key: str, project_dir: str, brimline: Run
-) -> None:
+def test_a_key_that_opens_nothing_is_a_sentence(key: str, project_dir: str, brimline: Run) -> None:
     """Whether it never was one or is gone."""
     talked(project_dir)
     brimline("memory", "index")
@@ -443,9 +435,7 @@ def test_a_note_is_as_old_as_it_says(home_dir: str, project_dir: str) -> None:
     assert rows[0][3] > 1_000_000
 
 
-def test_a_checkpoint_that_says_nothing_of_its_own_is_no_entry(
-    home_dir: str, project_dir: str
-) -> None:
+def test_a_checkpoint_that_says_nothing_new_is_no_entry(home_dir: str, project_dir: str) -> None:
     """Messages and notes are taken in by themselves."""
     folder = paths.carry_session_dir(home_dir, SESSION)
     os.makedirs(folder)
@@ -545,9 +535,7 @@ def test_of_a_topic_a_megabyte_is_read(home_dir: str, project_dir: str) -> None:
     assert source.size_bytes == _LARGEST_FILE + 1
 
 
-def test_a_file_that_was_rewritten_is_read_from_its_beginning(
-    home_dir: str, project_dir: str
-) -> None:
+def test_a_file_that_was_rewritten_is_read_from_its_start(home_dir: str, project_dir: str) -> None:
     """It is known by what stands before the place that was reached: the end of a line."""
     session = recorded(project_dir)
     for text in ("First wish", "Second wish"):

@@ -105,9 +105,7 @@ def test_a_wrong_key_is_named_by_its_variable(
     )
 
 
-def test_a_collection_of_something_else_is_left_alone(
-    anna: Homes, node: Node, collection: str
-) -> None:
+def test_a_collection_of_other_things_is_left_be(anna: Homes, node: Node, collection: str) -> None:
     """Nothing is written, and all commands say why."""
     body = {"vectors": {"meaning-0": {"size": 384, "distance": "Cosine"}}}
     node.ask(f"/collections/{collection}", body, "PUT")
@@ -267,9 +265,7 @@ def test_points_that_are_not_ours_spoil_nothing(anna: Homes, node: Node, collect
     }
 
 
-def test_a_full_disk_under_the_queue_loses_nothing(
-    anna: Homes, node: Node, collection: str
-) -> None:
+def test_a_full_disk_under_a_queue_loses_nothing(anna: Homes, node: Node, collection: str) -> None:
     """The list cannot be written: the next sync goes on."""
     project = anna.join("anna", f"qdrant+http://{node.host}/{collection}")
     anna("memory", "status")
@@ -535,9 +531,7 @@ def test_a_teammate_can_not_pose_as_the_user_or_as_brimline() -> None:
     assert fit == ranking.Found(words=60.0, pair=60.0)
 
 
-def test_the_mcp_servers_sharing_survives_every_error(
-    anna: Homes, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_servers_sharing_survives_errors(anna: Homes, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is noted for `doctor`, and tried again later."""
     anna.join("anna", "qdrant+http://127.0.0.1:9/memory")
     monkeypatch.setattr(together, "open_queue", None)

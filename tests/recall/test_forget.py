@@ -31,9 +31,7 @@ def everything(home_dir: str) -> dict[str, bytes]:
     return {str(path.relative_to(home_dir)): path.read_bytes() for path in files}
 
 
-def test_forgetting_holds_behind_a_line_that_was_torn(
-    home_dir: str, project_dir: str, brimline: Run
-) -> None:
+def test_forgetting_holds_behind_torn_lines(home_dir: str, project_dir: str, brimline: Run) -> None:
     """A full disk had cut the line before; the session is not taken in again."""
     talked(project_dir).prompt("The capybara plan.")
     brimline("memory", "index")

@@ -90,9 +90,7 @@ def test_some_of_the_words_are_better_than_none_and_that_is_told(home_dir: str) 
     ("searched", "outputs"),
     [(0, "0 stored outputs"), (1, "1 stored output"), (1_200, "1,200 stored outputs")],
 )
-def test_that_none_holds_the_words_is_told_with_how_many_were_searched(
-    searched: int, outputs: str
-) -> None:
+def test_that_none_holds_the_words_is_told_with_their_number(searched: int, outputs: str) -> None:
     """On one line."""
     told = found_outputs.none_found_text({"searched": searched}, "a\nb", everywhere=True)
 

@@ -46,9 +46,7 @@ def payloads(node: Node, collection: str) -> list[dict[str, Any]]:
     return [point["payload"] for point in found]
 
 
-def test_what_two_said_alike_stays_when_one_forgets_it(
-    team: Homes, node: Node, collection: str
-) -> None:
+def test_what_two_said_stays_when_one_forgets_it(team: Homes, node: Node, collection: str) -> None:
     """Each has a point of their own; a search lists the text once."""
     team.say("ben", SAID)
     assert team.sync()["sent"] == 2
@@ -114,9 +112,7 @@ def test_what_a_restored_snapshot_brings_back_is_deleted_again(
     assert node.count(collection) == 0
 
 
-def test_who_left_and_comes_back_sends_all_of_it(
-    team: Homes, node: Node, collection: str, url: str
-) -> None:
+def test_who_comes_back_sends_all_of_it(team: Homes, node: Node, collection: str, url: str) -> None:
     """Also where the collection is gone."""
     team("config", "unset", "memory.url")
     mine = {"filter": {"must": [{"key": "author", "match": {"value": "anna"}}]}}
@@ -166,9 +162,7 @@ def test_the_homes_id_is_private_and_goes_with_the_data(team: Homes, world: Path
         ("ext::sh -c secret", "clone"),
     ],
 )
-def test_a_projects_label_holds_no_path_and_no_token(
-    tmp_path: Path, remote: str, label: str
-) -> None:
+def test_a_projects_label_holds_no_path_or_token(tmp_path: Path, remote: str, label: str) -> None:
     """A remote of another kind than a host with a path: the folder's name."""
     folder = tmp_path / "clone"
     folder.mkdir()
@@ -197,9 +191,7 @@ def test_a_project_is_what_its_folder_is_cloned_from_now(
     assert {one["project"] for one in payloads(node, collection)} == {"importer"}
 
 
-def test_a_hit_is_not_shown_to_the_model_for_long(
-    team: Homes, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_hit_is_not_shown_to_it_for_long(team: Homes, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its author may have forgotten it since."""
     team.enter("ben")
     told, _ = tools.answer("recall", {"query": "importer retries"})

@@ -101,9 +101,7 @@ def test_a_topic_has_one_line_in_its_place_or_before_all_other_entries(
     ]
 
 
-def test_nothing_is_read_or_written_through_a_link(
-    place: Path, project_dir: str, tmp_path: Path
-) -> None:
+def test_nothing_is_read_or_written_by_links(place: Path, project_dir: str, tmp_path: Path) -> None:
     """Index, topic, a folder in the project; the client's own folder may be a link."""
     outside = tmp_path / "outside"
     outside.mkdir()

@@ -162,9 +162,7 @@ def test_of_a_teammates_point_only_what_we_would_write_is_taken() -> None:
         ("", "clone"),
     ],
 )
-def test_a_project_is_called_by_what_it_is_cloned_from(
-    tmp_path: Path, remote: str, label: str
-) -> None:
+def test_a_project_is_called_as_its_origin_is(tmp_path: Path, remote: str, label: str) -> None:
     """Nothing of a disk and no login; else by its folder, whatever it was called before."""
     folder = tmp_path / "clone"
     (folder / ".git").mkdir(parents=True)

@@ -36,9 +36,7 @@ SAID = (
         ("which paint did we use for the bedroom walls?", False),
     ],
 )
-def test_a_question_about_something_else_has_no_hits(
-    asked: str, is_answered: bool, world: Path
-) -> None:
+def test_a_question_about_other_things_has_none(asked: str, is_answered: bool, world: Path) -> None:
     """One word that happens to be there does not make an answer."""
     store = recall.open(str(world / "m"))
     store.add([{"id": str(number), "text": text} for number, text in enumerate(SAID)])

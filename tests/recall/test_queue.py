@@ -168,9 +168,7 @@ def test_what_is_not_confirmed_stays_in_the_queue(
     assert own.find_waiting().total == 1
 
 
-def test_what_is_gone_here_is_deleted_there_first(
-    home_dir: str, answering: Callable[..., Answering]
-) -> None:
+def test_what_is_gone_here_goes_there(home_dir: str, answering: Callable[..., Answering]) -> None:
     """When the time is over, what is left waits."""
     say(home_dir, "otter", "elk")
     server = answering(DONE, DONE, DONE)
@@ -273,9 +271,7 @@ def test_a_folder_that_is_gone_is_called_what_it_was_called(
     assert own.project_label("/gone/other") == "other"
 
 
-def test_the_list_is_written_whole_or_not_at_all(
-    home_dir: str, answering: Callable[..., Answering]
-) -> None:
+def test_the_list_is_written_whole(home_dir: str, answering: Callable[..., Answering]) -> None:
     """What fails in the middle leaves what was there; nothing to write makes no file."""
     own = queue_for(home_dir, answering())
     own._execute_per_row("no SQL at all", [])
@@ -290,9 +286,7 @@ def test_the_list_is_written_whole_or_not_at_all(
 
 
 @pytest.mark.parametrize(("status", "is_made"), [(409, True), (410, False), (400, False)])
-def test_a_collection_that_somebody_else_makes_at_the_same_time_is_used(
-    status: int, is_made: bool
-) -> None:
+def test_a_collection_that_somebody_makes_meanwhile_is_used(status: int, is_made: bool) -> None:
     """Any other refusal is told."""
     ready = {
         "config": {"params": points.points_schema()},
@@ -370,9 +364,7 @@ def test_what_is_known_of_a_point_is_what_was_sent_beside_its_text(
     assert sorted(number for number, _ in own.values()) == [1, 2]
 
 
-def test_more_than_one_batch_is_sent_and_counted(
-    home_dir: str, answering: Callable[..., Answering]
-) -> None:
+def test_several_batches_are_counted(home_dir: str, answering: Callable[..., Answering]) -> None:
     """Each is told of when it is done; what is deleted, too."""
     say(home_dir, *[f"otter {number}" for number in range(_AT_ONCE + 1)])
     own = queue_for(home_dir, answering(DONE, DONE, DONE, DONE))

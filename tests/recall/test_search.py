@@ -96,9 +96,7 @@ def start(script: str, *arguments: str) -> subprocess.Popen[bytes]:
         *[("->", False), ("NEAR(timeout, x) OR * ^ col:", False)],
     ],
 )
-def test_words_stems_beginnings_and_phrases_are_found(
-    home_dir: str, query: str, *, fits: bool
-) -> None:
+def test_words_stems_starts_and_phrases_are_found(home_dir: str, query: str, *, fits: bool) -> None:
     """In any script, in the command too, whatever the query's characters mean to the database."""
     content = "\x1b[31mTimeout\x1b[0m in worker 7 -> foo_bar.py:12\ncafé 東京都庁\n"
     key = put_here(home_dir, content, source="make coverage")
@@ -191,9 +189,7 @@ def test_what_the_time_does_not_suffice_for_is_said_and_done_next_time(home_dir:
     assert set(keys(find(home_dir, "needle", until=0.0))) == wanted
 
 
-def test_a_full_index_drops_the_text_of_the_oldest(
-    home_dir: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_index_drops_the_oldest_text(home_dir: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are still found by their commands; the newest are found by their words."""
     monkeypatch.setattr(stored, "LARGEST_BYTES", 1)
     monkeypatch.setattr(stored, "_DROPPED_AT_ONCE", 1)
@@ -229,9 +225,7 @@ def test_flipped_bytes_cost_the_index_at_most(home_dir: str, project_dir: str, s
     assert all(b"cookies" not in path.read_bytes() for path in files(home_dir))
 
 
-def test_forgotten_content_leaves_no_word_behind(
-    home_dir: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_forgotten_content_leaves_no_word(home_dir: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not in a free page or the journal, nor if it goes while it is indexed; what is pruned too."""
     secret = put_here(home_dir, "zanzibar " * 50, source="cat zanzibar")
     other = put_here(home_dir, "harmless")

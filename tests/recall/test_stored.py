@@ -180,9 +180,7 @@ def test_colours_part_words() -> None:
 
 
 @pytest.mark.parametrize(("extra", "state"), [(0, stored.WHOLE), (1, stored.HEAD)])
-def test_the_first_200_kilobytes_of_an_output_are_searched(
-    home_dir: str, extra: int, state: str
-) -> None:
+def test_the_beginning_of_an_output_is_searched(home_dir: str, extra: int, state: str) -> None:
     """A word that ends with them is found, and what follows them is not."""
     put.put(home_dir, b"." * 199_994 + b" otter" + b"z" * extra, {})
 

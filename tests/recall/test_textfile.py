@@ -147,9 +147,7 @@ def test_a_linked_folder_is_refused_unless_it_is_the_clients_own(world: Path) ->
     textfile.refuse_linked_folder(str(world / "real"))
 
 
-def test_a_change_that_fails_leaves_no_file_behind(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_change_that_fails_leaves_no_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And what was there as it was."""
     path.write_bytes(b"before")
 

@@ -43,9 +43,7 @@ def test_entries_are_forgotten_by_session_project_and_time(home_dir: str, projec
     assert would(("s",)) == {"entries": 1}
 
 
-def test_how_far_a_forgotten_session_was_read_is_forgotten_too(
-    home_dir: str, project_dir: str
-) -> None:
+def test_how_far_a_forgotten_one_was_read_is_forgotten(home_dir: str, project_dir: str) -> None:
     """Its name is nowhere in the search; of another session it stays."""
     for session_id in (SESSION, OTHER):
         recorded(project_dir, session_id).prompt("The otter swims.")

@@ -49,9 +49,7 @@ def test_files_come_from_every_level_weakest_first(tree: Tree) -> None:
 )
 @pytest.mark.parametrize("at", ["src", "mit Leerzeichen/naïve–日本", os.fsdecode(b"caf\xe9")])
 @pytest.mark.row("S2-07", "S2-37")
-def test_what_holds_depends_on_the_file_at_hand(
-    tree: Tree, at: str, path: str, holds: bool
-) -> None:
+def test_what_holds_depends_on_the_file_given(tree: Tree, at: str, path: str, holds: bool) -> None:
     """It need not exist yet; one elsewhere brings nothing of other folders."""
     for name in (f"project/{at}", "project/web/deep", "other"):
         tree.put(f"{name}/CLAUDE.md")
@@ -91,9 +89,7 @@ def test_rule_files_hold_where_their_paths_say(tree: Tree) -> None:
         ("- ```\n  @a.md\n  ```\n- @b/c.md", ["b/c.md"]),
     ],
 )
-def test_imports_are_found_outside_code_and_comments(
-    tree: Tree, text: str, found: list[str]
-) -> None:
+def test_imports_are_found_outside_code_and_notes(tree: Tree, text: str, found: list[str]) -> None:
     """The same places in which the client finds them."""
     for name in ("a.md", "b/c.md", "with space.md"):
         tree.put(f"project/{name}")
@@ -209,9 +205,7 @@ def test_the_organisation_is_heard_through_its_settings_too(tree: Tree) -> None:
     ],
 )
 @pytest.mark.row("S2-07")
-def test_paths_in_a_rule_file_mean_what_they_mean_to_the_client(
-    tree: Tree, front: str, hit: bool
-) -> None:
+def test_paths_in_a_rule_file_mean_what_the_client_means(tree: Tree, front: str, hit: bool) -> None:
     """In every spelling it takes; the cases were tried in the client, on `src/a.ts`."""
     tree.put("project/.claude/rules/r.md", f"---\n{front}\n---\nrule")
 

@@ -119,9 +119,7 @@ def test_names_are_looked_up_where_people_mean_them(tree: Tree) -> None:
 
 
 @pytest.mark.row("S2-05")
-def test_rules_left_alone_while_the_code_moved_are_stale(
-    tree: Tree, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rules_are_stale_where_the_code_moved(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
     """By both days and commits; with either one missing they are not. Without git it is said."""
     git(tree, "init", "-q")
     commit(tree, "CLAUDE.md", "old rule", 100)

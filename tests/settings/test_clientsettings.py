@@ -248,9 +248,7 @@ def test_a_folder_in_no_repository_is_its_own_worktree(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("value", "tokens"), [("150000", 150_000), (" 150000 ", 150_000), (1, 1), ("", None)]
 )
-def test_a_number_may_be_written_as_a_text(
-    value: Any, tokens: int | None, project_dir: str
-) -> None:
+def test_a_number_may_be_written_as_text(value: Any, tokens: int | None, project_dir: str) -> None:
     """Blanks around it do not matter."""
     _write(project_dir, "user", {"autoCompactWindow": value, "cleanupPeriodDays": value})
 

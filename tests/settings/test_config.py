@@ -172,9 +172,7 @@ def test_a_project_cannot_set_what_is_the_users(home_dir: str, project_dir: str)
     [b"x = [1,", b"\xff\xfe", b"a = 1\na = 2\n", b"[" * 5_000, b".".join([b"a"] * 5_000) + b" = 1"],
     ids=["cut off", "no UTF-8", "twice", "nested", "deep key"],
 )
-def test_a_broken_file_is_ignored_and_reported(
-    content: bytes, home_dir: str, project_dir: str
-) -> None:
+def test_a_broken_file_is_only_reported(content: bytes, home_dir: str, project_dir: str) -> None:
     """The other sources still count."""
     _user(home_dir, "context_window = 5000\n")
     _project(project_dir, "")
@@ -259,9 +257,7 @@ def test_the_environment_is_told_of_names_that_are_no_settings(
 
 
 @pytest.mark.parametrize("kind", ["folder", "pipe", "endless device", "link to nowhere"])
-def test_what_is_no_regular_file_is_ignored_and_reported(
-    kind: str, home_dir: str, project_dir: str
-) -> None:
+def test_what_is_no_regular_file_is_reported(kind: str, home_dir: str, project_dir: str) -> None:
     """A stranger's repository cannot make us wait or read for ever."""
     path = Path(paths.project_config(project_dir))
     path.parent.mkdir()
@@ -492,9 +488,7 @@ def test_tiers_that_fit_a_preset_are_kept(
     assert (loaded.values["guard.tiers"], loaded.problems) == (tiers, [])
 
 
-def test_a_projects_preset_changes_nothing_that_is_the_users(
-    home_dir: str, project_dir: str
-) -> None:
+def test_a_projects_preset_changes_nothing_of_the_users(home_dir: str, project_dir: str) -> None:
     """Only thresholds are a project's; a user's preset changes the rest too."""
     _project(project_dir, 'guard.preset = "adr11"\n')
     from_project = config.load(home_dir, project_dir)

@@ -212,9 +212,7 @@ def test_a_row_of_models_is_completed_by_the_first_family_and_version_that_it_na
         ("guard.tiers", "9,8,7,6,5,4,3,2,1", "9,8,7,6,5,4,3,2,1,0"),
     ],
 )
-def test_a_number_has_up_to_twelve_digits_and_there_are_nine_tiers(
-    key: str, taken: Any, too_much: Any
-) -> None:
+def test_a_number_has_twelve_digits_and_a_ladder_nine(key: str, taken: Any, too_much: Any) -> None:
     """One more is refused."""
     assert coerce(BY_KEY[key], taken)
     with pytest.raises(ValueError, match="takes"):

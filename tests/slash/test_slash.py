@@ -155,9 +155,7 @@ def test_off_and_on_hold_for_this_session(user: User, world: Path) -> None:
         ("soft because it matters", "soft", "because it matters"),
     ],
 )
-def test_pin_and_unpin_the_last_result(
-    arguments: str, level: str, reason: str | None, user: User
-) -> None:
+def test_pin_and_unpin_the_last(arguments: str, level: str, reason: str | None, user: User) -> None:
     """With the level and the reason that were typed; and let go again."""
     user.session.prompt("go")
     user.session.tool_result(user.session.tool_call(30_000, command="make"), LARGE)
@@ -357,9 +355,7 @@ def test_status_and_status_line_say_that_it_is_off(user: User) -> None:
         ("/brim:purge --analyze", "brimline session purge --dry-run --session ID"),
     ],
 )
-def test_a_command_that_takes_no_words_names_the_one_that_does(
-    prompt: str, line: str, user: User
-) -> None:
+def test_a_command_without_words_names_one_with_them(prompt: str, line: str, user: User) -> None:
     """For a shell, without the words that it may not know either."""
     name = prompt.partition(" ")[0]
     shell = line.replace("ID", user.session.session_id)
@@ -407,9 +403,7 @@ def test_a_store_that_a_newer_brimline_wrote_is_left_alone(user: User) -> None:
 
 
 @pytest.mark.parametrize(("last", "is_whole"), [(99, True), (100, False)])
-def test_six_thousand_characters_of_an_answer_are_shown(
-    last: int, is_whole: bool, user: User
-) -> None:
+def test_six_thousand_characters_of_it_are_shown(last: int, is_whole: bool, user: User) -> None:
     """Cut behind a whole line, with the command that shows the rest."""
     text = ("x" * 99 + "\n") * 59 + "y" * (last + 1)
     key = put.put(user.home, text.encode(), {"session": user.session.session_id})
@@ -445,9 +439,7 @@ def test_a_key_has_six_to_sixty_four_digits(word: str, is_key: bool, user: User)
 
 
 @pytest.mark.parametrize(("length", "is_answered"), [(57, True), (58, False)])
-def test_a_plugin_of_any_name_may_bring_the_commands(
-    length: int, is_answered: bool, user: User
-) -> None:
+def test_any_plugin_may_bring_the_commands(length: int, is_answered: bool, user: User) -> None:
     """As long as ours is named within 64 characters: longer prompts are not looked through."""
     found = user.ask(f"/{'p' * length}:brim:on")
 

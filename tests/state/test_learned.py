@@ -56,9 +56,7 @@ def test_windows_settings_and_endings_are_learned_apart(home_dir: str) -> None:
         *[(167_000, trigger, False) for trigger in ("", "Auto", "AUTO", "api", "manual")],
     ],
 )
-def test_ten_points_of_the_effective_window_are_near(
-    tokens: int, trigger: str, usable: bool
-) -> None:
+def test_ten_points_of_the_effective_one_are_near(tokens: int, trigger: str, usable: bool) -> None:
     """On either side of window minus 33,000; what the client did not call automatic is not."""
     assert learned.is_sample_usable(sample(tokens, trigger=trigger)) is usable
 

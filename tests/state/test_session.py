@@ -31,9 +31,7 @@ def names(events: list[dict[str, Any]]) -> list[str]:
         *(b'{"v":1,"at":1,"silence":7}', b'{"v":1,"at":1,"model":7}'),
     ],
 )
-def test_a_snapshot_comes_back_as_it_was_unless_it_is_damaged(
-    content: bytes, home_dir: str
-) -> None:
+def test_a_snapshot_comes_back_as_it_was_unless_damaged(content: bytes, home_dir: str) -> None:
     """Every part, known or unknown; torn, foreign or newer files are ignored."""
     saved = Snapshot(at=5.25, window_tokens=1_000_000, occupancy_tokens=7, model="claude-opus-5")
     state = SessionState(home_dir, "abc")
@@ -261,9 +259,7 @@ def test_a_session_is_switched_off_and_on(home_dir: str) -> None:
         ({"model": 7}, False),
     ],
 )
-def test_a_snapshot_is_sound_where_each_part_is_of_its_kind(
-    change: dict[str, Any], is_sound: bool
-) -> None:
+def test_a_snapshot_is_sound_if_each_part_is_right(change: dict[str, Any], is_sound: bool) -> None:
     """Every part may be unknown."""
     assert Snapshot(**{"at": 1.0} | change).has_values_of_right_types() is is_sound
 
@@ -297,9 +293,7 @@ def test_what_was_moved_out_just_now_is_known_for_ten_minutes(
 
 
 @pytest.mark.parametrize(("size", "is_found"), [(1_000_000, True), (1_100_000, False)])
-def test_an_event_is_looked_for_in_the_last_megabyte(
-    home_dir: str, size: int, is_found: bool
-) -> None:
+def test_an_event_is_sought_in_the_last_megabyte(home_dir: str, size: int, is_found: bool) -> None:
     """What is further back is too long ago."""
     state = SessionState(home_dir, "abc")
     state.spool_event("PreCompact", {"trigger": "auto"})

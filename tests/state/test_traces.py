@@ -66,9 +66,7 @@ def test_a_link_in_the_place_of_a_folder_is_not_followed(home_dir: str, tmp_path
     assert not target.exists()
 
 
-def test_a_forgotten_session_is_silent_until_it_is_written_again(
-    home_dir: str, tmp_path: Path
-) -> None:
+def test_a_forgotten_session_is_silent_until_written_again(home_dir: str, tmp_path: Path) -> None:
     """Another one is not."""
     forgotten.note_forgotten(home_dir, 100.0004, {"session": "s1"})
     forgotten.note_forgotten(home_dir, 200.0, {"project": "/p"})

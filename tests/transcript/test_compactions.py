@@ -28,9 +28,7 @@ if TYPE_CHECKING:
         "Compacted using a summary written while you were away",
     ],
 )
-def test_a_compaction_while_nobody_was_there_is_called_idle(
-    session: SessionBuilder, notice: str
-) -> None:
+def test_a_compaction_with_nobody_there_is_idle(session: SessionBuilder, notice: str) -> None:
     """The client says so in a row behind it; the trigger itself does not tell."""
     session.compact(300_000)
     session.compact(310_000)

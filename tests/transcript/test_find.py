@@ -158,9 +158,7 @@ def test_of_two_files_with_one_id_the_one_written_last_is_meant(projects: Path) 
         find.transcript_by_id_start("id-")
 
 
-def test_what_was_heard_of_a_resumed_session_makes_it_the_newest(
-    projects: Path, project_dir: str
-) -> None:
+def test_what_is_heard_of_a_resumed_one_makes_it_newest(projects: Path, project_dir: str) -> None:
     """Its file is only written to by the next prompt, but its status line is drawn."""
     folder = Path(paths.project_transcripts_dir(project_dir))
     put(folder, "written.jsonl", 20)

@@ -151,9 +151,7 @@ def test_each_object_has_its_place_in_bytes(
 
 
 @pytest.mark.parametrize(("longest", "parts"), [(8, [None, None]), (7, [0, None])])
-def test_a_line_is_long_beyond_the_limit_with_its_end(
-    longest: int, parts: list[int | None]
-) -> None:
+def test_a_line_is_long_past_the_limit_with_its_end(longest: int, parts: list[int | None]) -> None:
     """Lines are numbered and placed from where the stream is."""
     stream = io.BytesIO(b"-" * 100 + b'{"a":1}\n{}\n')
     stream.seek(100)

@@ -129,9 +129,7 @@ def test_what_was_queued_is_the_users_where_typed(fields: dict[str, Any], expect
         ({"type": "queued_command"}, ""),
     ],
 )
-def test_a_row_tells_which_thoughts_are_not_sent_any_more(
-    attachment: dict[str, Any], lost: str
-) -> None:
+def test_a_row_tells_which_thoughts_are_not_sent(attachment: dict[str, Any], lost: str) -> None:
     """And who left them out."""
     row = {"type": "attachment", "attachment": attachment}
 

@@ -80,9 +80,7 @@ BECAUSE = f"{REFUSED} To tell you how to proceed, the user said:\n"
         ("ListMcpResources", f"{BECAUSE}no", "User rejected tool use", None),
     ],
 )
-def test_a_refusal_has_the_clients_two_shapes(
-    tool: str, text: str, copy: object, said: str | None
-) -> None:
+def test_a_refusal_has_two_shapes(tool: str, text: str, copy: object, said: str | None) -> None:
     """With the user's words, or none; what a program prints is none."""
     assert words.refusal_words(tool, result(text, copy, is_error=True)) == said
     assert words.refusal_words(tool, result(text, copy)) is None
