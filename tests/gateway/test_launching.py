@@ -9,6 +9,7 @@ import socket
 import stat
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -366,22 +367,51 @@ def test_when_the_client_has_ended_signals_are_ours_again() -> None:
     assert code in (0, 128 + signal.SIGUSR1)
 
 
+@pytest.mark.parametrize("said", ["", "no room"])
 def test_a_gateway_that_ends_again_and_again_is_started_three_times(
-    world: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    world: Path, monkeypatch: pytest.MonkeyPatch, said: str
 ) -> None:
-    """From then on nobody listens, so that the client says so; and the end says what to do."""
+    """From then on every request is answered with what to do, and with its last words."""
     count = world / "count"
-    code = f"open({str(count)!r}, 'a').write('x'); "
+    code = f"open({str(count)!r}, 'a').write('x'); print({said!r}) if {said!r} else 0; "
     code += f"print('http://x', flush=True) if len(open({str(count)!r}).read()) == 1 else 0"
     monkeypatch.setattr(launching, "_OURSELVES", code)
     with serving.listen(0) as listening:
-        address = listening.getsockname()
         gateway = launching._Gateway(listening, {})
         gateway.start("usual")
-        gateway._watcher.join(60)
-        with pytest.raises(ConnectionRefusedError):
-            socket.create_connection(address, timeout=60)
+        with socket.create_connection(listening.getsockname(), timeout=60) as asking:
+            asking.sendall(b"POST / HTTP/1.1\r\n\r\n")
+            asking.shutdown(socket.SHUT_WR)
+            answer = asking.makefile("rb").read()
         gateway.stop()
+        gateway._watcher.join(60)
 
+    told = json.loads(answer.partition(b"\r\n\r\n")[2])["error"]["message"]
+    why = f" ({said})" if said else ""
+    assert told.startswith(f"brimline's gateway ends whenever it is started again{why}. Leave the")
+    assert told.endswith("or without the gateway with `claude --continue`")
     assert count.read_text() == "xxx"
-    assert "started again; go on with `brimline run -- --continue`" in capsys.readouterr().err
+
+
+def test_where_no_gateway_lives_every_request_gets_the_sentence() -> None:
+    """As an error of the service, which clients show and do not ask again after."""
+    ending = threading.Event()
+    with serving.listen(0) as listening:
+        arguments = (listening, "what to do", ending)
+        teller = threading.Thread(target=launching._refuse_requests, args=arguments)
+        teller.start()
+        answers = []
+        for _ in range(2):
+            with socket.create_connection(listening.getsockname(), timeout=30) as asking:
+                asking.sendall(b"POST / HTTP/1.1\r\n\r\n")
+                asking.shutdown(socket.SHUT_WR)
+                answers.append(asking.makefile("rb").read())
+        ending.set()
+        teller.join()
+
+    head, _, body = answers[0].partition(b"\r\n\r\n")
+    assert answers[1] == answers[0]
+    assert head.startswith(b"HTTP/1.1 400 ")
+    assert f"content-length: {len(body)}".encode() in head
+    error = {"type": "invalid_request_error", "message": "what to do"}
+    assert json.loads(body) == {"type": "error", "error": error}

@@ -344,10 +344,10 @@ def test_a_key_on_the_terminal_reaches_the_client_once(
         os.close(theirs)
 
 
-def test_a_gateway_that_cannot_be_started_again_leaves_nobody_waiting(
+def test_a_gateway_that_cannot_be_started_again_says_what_to_do(
     start: Path, world: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody listens any more."""
+    """The service's own kind of error, which clients show instead of asking again and again."""
     authorities = world / "authorities.pem"
     shutil.copy(certifi.where(), authorities)
     monkeypatch.setenv("SSL_CERT_FILE", str(authorities))
@@ -355,8 +355,13 @@ def test_a_gateway_that_cannot_be_started_again_leaves_nobody_waiting(
         authorities.unlink()
         (gateway,) = children(process.pid, "gateway --inherited")
         os.kill(gateway, signal.SIGKILL)
-        with pytest.raises(ConnectionError):
-            ask(start, b"x" * 1_000_000)
+        answer, told = ask(start, b"x" * 1_000_000)
+
+    assert answer.status == 400
+    assert told["error"]["type"] == "invalid_request_error"
+    assert "`brimline run -- --continue`" in told["error"]["message"]
+    assert "without the gateway with `claude --continue`" in told["error"]["message"]
+    assert "SSL_CERT_FILE" in told["error"]["message"]
 
 
 def test_a_young_gateway_that_is_killed_is_back(

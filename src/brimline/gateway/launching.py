@@ -1,8 +1,8 @@
 """`brimline run`: a client behind a gateway of its own, and nothing left when it ends.
 
 The socket is ours, the gateway a process that serves it: one that dies is started again on the same
-socket. Stand-ins are on disk, so the client does not notice. Where no gateway lives, nobody listens
-any more, and the end says what to do.
+socket. Stand-ins are on disk, so the client does not notice. Where no gateway lives, the client is
+told what to do.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -31,7 +32,6 @@ from brimline.gateway.proxies import NO_PROXIES, PROXIES, hosts_listed_in_no_pro
 from brimline.settings import clientsettings
 
 if TYPE_CHECKING:
-    import socket
     from collections.abc import Iterator, Mapping
 
 CLIENT = "claude"
@@ -70,8 +70,8 @@ _NOT_TRUSTED = (
     "before you have told the client that you trust the folder"
 )
 _GONE = (
-    "brimline: the gateway ended whenever it was started again{}; go on with `brimline run -- "
-    "--continue`, or without it with `claude --continue`"
+    "brimline's gateway ends whenever it is started again{}. Leave the client and go on with "
+    "`brimline run -- --continue`, or without the gateway with `claude --continue`"
 )
 
 
@@ -282,7 +282,6 @@ class _Gateway:
         self._process: subprocess.Popen[bytes] | None = None
         self._lifeline: int | None = None
         self._ending = threading.Event()
-        self._last_words = ""  # where it ends whenever it is started
         self._watcher = threading.Thread(target=self._restart_whenever_it_ends, daemon=True)
 
     def start(self, usual: str) -> None:
@@ -299,8 +298,6 @@ class _Gateway:
 
     def stop(self) -> None:
         self._ending.set()
-        if self._last_words:
-            output.complain(_GONE.format(self._last_words.rstrip()))
         if self._lifeline is not None:
             os.close(self._lifeline)
         process = self._process
@@ -349,7 +346,31 @@ class _Gateway:
             is_short = time.monotonic() - since < _SHORT_LIFE_S
             short_lives = short_lives + 1 if is_short else 0
             if short_lives >= _MOST_SHORT_LIVES:
-                self._listening.close()  # the client hears that nobody listens
-                self._last_words = f" ({said})" if said else " "
+                _refuse_requests(self._listening, _GONE.format(said and f" ({said})"), self._ending)
                 return
             _, said = self._spawn_and_tell_if_serving()
+
+
+def _refuse_requests(listening: socket.socket, message: str, ending: threading.Event) -> None:
+    """Answer every request with a sentence for the person."""
+    error = {"type": "error", "error": {"type": "invalid_request_error", "message": message}}
+    body = json.dumps(error).encode()
+    head = (
+        "HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\nconnection: close\r\n"
+        f"content-length: {len(body)}\r\n\r\n"
+    )
+    listening.settimeout(0.5)
+    while not ending.is_set():
+        try:
+            connection, _ = listening.accept()
+        except TimeoutError:
+            continue
+        except OSError:
+            return
+        with connection, contextlib.suppress(OSError):
+            connection.settimeout(_GOODBYE_S)
+            connection.recv(65_536)
+            connection.sendall(head.encode() + body)
+            connection.shutdown(socket.SHUT_WR)
+            while connection.recv(65_536):  # cut off while it asks, the client would hear nothing
+                pass
