@@ -90,7 +90,7 @@ def test_a_pin_is_renewed_or_made_firmer_but_not_loosened_by_a_weaker_one(
         f"brimline: pinned {short} (soft).",
         f"brimline: pinned {short} (hard).",
         f"brimline: pinned {short} (hard).",
-        f"brimline: {short} stays pinned (hard); /brim:unpin lets it go.",
+        f"brimline: {short} stays pinned (hard): unpin it first.",
     ]
     found = pins.read_pin(player.home_dir, layout.digest_of_key(KEY))
     assert found is not None

@@ -184,6 +184,25 @@ def test_a_past_session_is_a_line_for_each_reader(left: dict[str, Any], opening:
     assert f" The user's last message there: {'x' * 160}… If" in long
 
 
+def test_in_the_plugin_nobody_is_sent_to_a_command_that_it_has_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Without a file to read there is nothing to be done."""
+    monkeypatch.setattr(paths, "is_plugin", lambda: True)
+
+    told = [
+        links.past_session_texts("there", {"session": FIRST, "tasks": 2} | left)
+        for left in ({}, {"checkpoint": "/c.md"})
+    ]
+
+    assert told[0] == (
+        "[brimline] 2 open tasks were recorded there.",
+        "brimline: 2 open tasks were recorded there.",
+    )
+    assert told[1][0].endswith("If the user wants to go on from there: read /c.md.")
+    assert told[1][1].endswith("recorded there. Ask Claude to go on from there.")
+
+
 @pytest.mark.row("S4-35")
 @pytest.mark.parametrize(
     ("asked", "later", "is_told"),

@@ -57,6 +57,7 @@ def test_two_lines_bring_hooks_mod_and_recall(plugin: Plugin, stub: StubApi) -> 
     run = client.run_print("go")
     assert run.requests[-1].results()[-1].startswith("[brimline stored ")
     assert "session" in plugin.answer_of("/brim-history")
+    assert "until /brim-on;" in plugin.answer_of("/brim-off")
 
     plugin.claude("plugin", "uninstall", ID)
     plugin.claude("plugin", "marketplace", "remove", "brimline-plugin")

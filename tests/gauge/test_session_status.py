@@ -89,7 +89,7 @@ def test_what_else_is_known_of_a_session_has_a_row(session: SessionBuilder, home
     shown = rows(document)
 
     assert next(iter(shown)) == "brimline"
-    assert shown["brimline"] == "off in this session until /brim:on"
+    assert shown["brimline"] == "off in this session"
     assert shown["gateway"] == "7,000 tokens kept out of the last request"
     assert shown["compactions"] == "0 so far"
     assert shown["tune"].startswith("brimline config explain guard.tiers")

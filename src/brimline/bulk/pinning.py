@@ -142,7 +142,7 @@ def _pin_each_silently(home_dir: str, wanted: dict[str, pins.Directive]) -> None
 def _pin_key_and_tell(home_dir: str, key: str, directive: pins.Directive) -> str:
     held = pins.pin_level_of(home_dir, layout.digest_of_key(key))
     if directive.level != pins.NONE and pins.level_rank(held) > pins.level_rank(directive.level):
-        return f"brimline: {layout.shorten_key(key)} stays pinned ({held}); /brim:unpin lets it go."
+        return f"brimline: {layout.shorten_key(key)} stays pinned ({held}): unpin it first."
     try:
         pins.pin(home_dir, key, directive.level, directive.reason)
     except StoreError as error:

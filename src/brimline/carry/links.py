@@ -224,9 +224,13 @@ def past_session_texts(where: str, left: dict[str, Any]) -> tuple[str, str]:
         f"The user's last message there: {said} " if said else ""
     )
     ways = [f"read {file}"] if file else []
-    ways.append(f"run `brimline carry card --session {session}`")
-    model += f"If the user wants to go on from there: {', or '.join(ways)}."
-    return model, f"brimline: {recorded} /brim:card goes on from there."
+    if paths.is_plugin():  # which brings neither the command for a shell nor that for the card
+        way = "Ask Claude to go on from there." if file else ""
+    else:
+        ways.append(f"run `brimline carry card --session {session}`")
+        way = "/brim:card goes on from there."
+    model += f"If the user wants to go on from there: {', or '.join(ways)}." if ways else ""
+    return model.rstrip(), f"brimline: {recorded} {way}".rstrip()
 
 
 def _is_pid(pid: str | None) -> TypeGuard[str]:

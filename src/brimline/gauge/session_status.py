@@ -58,7 +58,7 @@ def text(document: dict[str, Any], purged_tokens: int = 0) -> str:
     """The reading for a person, with what a purge took out since."""
     rows = wording.status_rows(document)
     if document["off"]:
-        rows.insert(0, ("brimline", "off in this session until /brim:on"))
+        rows.insert(0, ("brimline", "off in this session"))
     if document["gateway_saved_tokens"]:
         saved = f"{document['gateway_saved_tokens']:,} tokens kept out of the last request"
         rows.append(("gateway", saved))

@@ -71,13 +71,12 @@ def announce_tier_if_due(turn: Turn) -> Decision | None:
 
 def template_fields(turn: Turn) -> dict[str, Any]:
     """Return what any template may name."""
-    from brimline.state.session import MOD_ALIVE
 
     reading = turn.reading
     occupancy, window = reading.occupancy_tokens or 0, reading.window.tokens
     return {
         # How our commands begin where the person types them.
-        "brim": "/brim-" if MOD_ALIVE in turn.state.names else "/brim:",
+        "brim": turn.state.command_start,
         "occupancy": occupancy,
         "window": window,
         "percent": min(100.0, 100 * occupancy / window),

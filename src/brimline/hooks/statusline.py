@@ -94,7 +94,7 @@ def _off_silent_or_gateway_parts(
     """Return what we have to say of ourselves: switched off, not heard of, at work in a gateway."""
     parts = []
     if state.is_off:
-        parts.append("off: /brim:on")
+        parts.append(f"off: {state.command_start}on")
     elif snapshot.silence and snapshot.silence[1] >= _SILENT_REQUESTS:
         parts.append("hooks are silent: brimline doctor")
     saved = state.last_gateway_saved_tokens(reading.occupancy_tokens)

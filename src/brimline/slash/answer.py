@@ -52,7 +52,8 @@ def decision_answering_prompt(turn: Turn) -> Decision | None:
     with output.temporary_terminal_columns(_COLUMNS):
         text = turn.attempt(f"/brim:{command.name}", _answer_in_time, turn, command, arguments)
     if text is None:
-        text = f"brimline: /brim:{command.name} failed; `brimline doctor` shows why."
+        name = f"{turn.state.command_start}{command.name}"
+        text = f"brimline: {name} failed; `brimline doctor` shows why."
     return Decision(permission="deny", reason=text)
 
 
@@ -60,7 +61,8 @@ def _answer_in_time(turn: Turn, command: SlashCommand, arguments: str) -> str:
     """The text of a command, if it is made in time; else what to type in a shell."""
     line = _same_command_for_shell(turn, command, arguments if command.hint else "")
     if arguments and not command.hint:
-        return f"brimline: /brim:{command.name} takes no words; in a shell: {line}"
+        name = f"{turn.state.command_start}{command.name}"
+        return f"brimline: {name} takes no words; in a shell: {line}"
     until = time.monotonic() + TIMEOUT_S
 
     def stop_if_late(_amount: int) -> None:
@@ -110,7 +112,7 @@ def _answer_all_history(turn: Turn, arguments: str, _watch: Watch) -> str:
     from brimline.settings import config
 
     if arguments not in ("", "--compactions"):
-        return "Usage: /brim:history [--compactions]"
+        return f"Usage: {turn.state.command_start}history [--compactions]"
     until = time.monotonic() + TIMEOUT_S
     with store.opened(turn.home) as figures:
         notes = figures.refresh(lookback.transcripts_of_one_or_all(None), until=until)
@@ -122,7 +124,8 @@ def _answer_all_history(turn: Turn, arguments: str, _watch: Watch) -> str:
 
 def _answer_recall(turn: Turn, arguments: str, _watch: Watch) -> str:
     if not arguments:
-        return "brimline: /brim:recall KEY shows a stored output, /brim:recall TEXT searches."
+        start = f"{turn.state.command_start}recall"
+        return f"brimline: {start} KEY shows a stored output, {start} TEXT searches."
     if _KEY.fullmatch(arguments):
         layout.refuse_newer_format(turn.home)
         key = contents.resolve_key(turn.home, arguments)
@@ -179,7 +182,7 @@ def _do_pin_last_or_next(turn: Turn, arguments: str, _watch: Watch) -> str:
     # A reason needs one of the words before it: a typo is not taken for one.
     if first and first.lower() not in pins.LEVELS and "=" not in first:
         kinds, levels = "|".join(_PIN_KINDS), f"{pins.SOFT}|{pins.HARD}"
-        return f"Usage: /brim:pin [{kinds}] [{levels}] [reason]"
+        return f"Usage: {turn.state.command_start}pin [{kinds}] [{levels}] [reason]"
     return pinning.obey_directive(pins.directive_from_slash_text(pins.LAST, arguments), turn)
 
 
@@ -197,7 +200,8 @@ def _do_unpin(turn: Turn, arguments: str, _watch: Watch) -> str:
 
 def _switch_off_in_session(turn: Turn, _arguments: str, _watch: Watch) -> str:
     turn.state.switch_off_or_on(off=True)
-    return "brimline: silent in this session until /brim:on; nothing is measured or kept out."
+    on = f"{turn.state.command_start}on"
+    return f"brimline: silent in this session until {on}; nothing is measured or kept out."
 
 
 def _switch_on_in_session(turn: Turn, _arguments: str, _watch: Watch) -> str:

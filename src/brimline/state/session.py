@@ -84,6 +84,11 @@ class SessionState:
         # Whether any tier was announced in this climb.
         self.has_spoken = any(name.startswith(_CLAIM) for name in self.names)
 
+    @property
+    def command_start(self) -> str:
+        """How our commands begin where the person types them."""
+        return "/brim-" if MOD_ALIVE in self.names else "/brim:"
+
     def switch_off_or_on(self, *, off: bool) -> None:
         """Fall silent in this session, or speak again."""
         if off:
