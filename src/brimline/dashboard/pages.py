@@ -19,7 +19,7 @@ from brimline.dashboard import chart
 from brimline.dashboard.story import EVENTS, sorted_hook_ms_by_event
 from brimline.fast import clock
 from brimline.figures import aftermath, bill, lookback, subagents, totals
-from brimline.gauge import wording
+from brimline.gauge import window, wording
 from brimline.gauge.composition import NAMES
 from brimline.transcript import clienttools, read, row
 
@@ -80,6 +80,7 @@ def template_environment() -> Environment:
         "unmarked": lambda text: _MARKS.sub("", str(text)),
         "line": lambda text, most=_CELL_CHARACTERS: output.one_line(text, most),
         "size": output.size_text,
+        "ending": window.word_for_ending,
         "count": lambda number, noun, nouns="": (
             f"{number:,} {nouns}" if nouns and number != 1 else output.count_text(number, noun)
         ),
