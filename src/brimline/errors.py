@@ -48,7 +48,7 @@ class TeamError(BrimlineError):
 
 
 def reason(error: Exception) -> str:
-    """Why the system refused, as it says it, without the name of a file of ours."""
+    """Return why the system refused, as it says it, without the name of a file of ours."""
     return getattr(error, "strerror", None) or str(error)
 
 

@@ -48,12 +48,12 @@ def bootstrap_code(root: str, *installed: str) -> str:
 
 
 def is_bootstrap(text: str) -> bool:
-    """Whether a text holds the code that starts brimline, as any version of ours has written it."""
+    """Tell whether a text holds the code that starts brimline, as written by any version of it."""
     return "from brimline." in text and "import main" in text
 
 
 def is_launcher(path: str) -> bool:
-    """Whether a program is a launcher of ours; one that is gone is known by its usual place."""
+    """Tell whether a program is our launcher; one that is gone is known by its usual place."""
     from brimline.fast.paths import LAUNCHER
 
     if not path.endswith(LAUNCHER):
@@ -111,7 +111,7 @@ def main(*installed: str) -> None:
 
 
 def bundle_path() -> str:
-    """Where the bundle of this interpreter lies."""
+    """Return where the bundle of this interpreter lies."""
     return f"{PACKAGE_DIR}/__pycache__/fastpath.{sys.hexversion:x}.bin"
 
 

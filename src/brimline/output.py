@@ -289,7 +289,7 @@ def number_text(value: int | None) -> str:
 
 
 def duration_text(seconds: float | None) -> str:
-    """How long something took, in the unit that fits; empty where nobody knows."""
+    """Return how long something took, in the unit that fits; empty where nobody knows."""
     if seconds is None:
         return ""
     if seconds >= _HOURS_FROM_S:

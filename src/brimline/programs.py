@@ -44,7 +44,7 @@ def path_of(name: str) -> str:
 
 
 def make_environment(*kept: str) -> dict[str, str]:
-    """What such a program gets: those places as its PATH, and what is kept of our environment."""
+    """Make what such a program gets: those places as its PATH, and what is kept of ours."""
     own = {name: os.environ[name] for name in kept if name in os.environ}
     return {"PATH": ":".join(PLACES), "LC_ALL": "C"} | own
 

@@ -208,7 +208,7 @@ def file_size(path: str) -> int:
 
 
 def file_time(path: str) -> float:
-    """When a file was written last; 0 where it cannot be seen."""
+    """Return when a file was written last; 0 where it cannot be seen."""
     try:
         return system.stat(path_bytes(path)).st_mtime
     except OSError:

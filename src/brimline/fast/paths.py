@@ -91,7 +91,7 @@ def project_config(project_dir: str) -> str:
 
 
 def conductor_state_paths(project_dir: str) -> tuple[str, ...]:
-    """Where a conductor of several sessions may keep its state in a project."""
+    """Return where a conductor of several sessions may keep its state in a project."""
     name = "conductor-state.json"
     return (f"{project_dir}/{name}", f"{project_dir}/.claude/{name}")
 
@@ -165,7 +165,7 @@ def learned_file(home_dir: str) -> str:
 
 
 def command_file(home_dir: str) -> str:
-    """Where the installer notes how the command is started where it is not on the PATH."""
+    """Return where the installer notes how the command is started where it is not on the PATH."""
     return home_dir + "/command"
 
 
@@ -180,7 +180,7 @@ def sessions_dir(home_dir: str) -> str:
 
 
 def session_dir(home_dir: str, session_id: object) -> str:
-    """What we keep of one session. The id is foreign text and never becomes a path as it is."""
+    """Return our folder of one session. The id is foreign text and never becomes a path as it is."""
     return f"{home_dir}/sessions/{safe_session_id(session_id)}"
 
 
@@ -221,7 +221,7 @@ def user_home() -> str:
 
 
 def _link_target_or_none(path: str) -> str | None:
-    """Where a link points; None for everything that is none."""
+    """Return where a link points; None for everything that is none."""
     try:
         return io.system.readlink(io.path_bytes(path)).decode("utf-8", "surrogateescape")
     except (OSError, ValueError):

@@ -366,7 +366,7 @@ class Ledger:
 
 
 def _is_piece_in_every_session(piece: Piece) -> bool:
-    """Whether a piece before a first request is there in every session: lists, instructions."""
+    """Tell whether every session begins with such a piece: lists, instructions."""
     return piece.kind == "client" and not piece.file
 
 

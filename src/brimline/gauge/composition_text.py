@@ -26,7 +26,7 @@ _BAR_CELLS, _LEAST_CELLS, _BEFORE_BAR = 20, 8, 48
 
 
 def document(path: str, progress: Callable[[int], None] | None = None) -> dict[str, Any]:
-    """Where a session's tokens went, under the documented keys.
+    """Return where a session's tokens went, under the documented keys.
 
     Raises:
         OSError: its file cannot be read.

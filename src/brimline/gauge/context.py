@@ -84,7 +84,7 @@ class Context:
         return (self.floor_tokens if measured is None else measured) + self.since_tokens
 
     def _tokens_purged_from_request(self, calls: frozenset[str]) -> int:
-        """What purges took out of a request; what came later is estimated from the new texts."""
+        """Sum up what purges took out of a request; what came later is estimated from the texts."""
         return sum(
             tokens
             for call, tokens in self.purged.items()
@@ -163,7 +163,7 @@ class ContextReader:
         return round(estimated * self._ledger.ratio_of_measured_to_estimated())
 
     def _pieces_compaction_preserved(self, found: Row) -> list[tuple[tuple[Piece, ...], int]]:
-        """What a compaction says it kept, row by row, without what the rows measured."""
+        """Return what a compaction says it kept, row by row, without what the rows measured."""
         uuids, head, tail = found.preserved_ids_and_ends
         names = [name for name, _, _ in self._recent]
         wanted = set(uuids)

@@ -51,7 +51,7 @@ def pre_compact(turn: Turn) -> None:
 
 
 def post_compact(turn: Turn) -> None:
-    """What was measured before is gone; learn where the client compacts by itself."""
+    """Learn where the client compacts by itself; what was measured before is gone."""
     from brimline.fast import io
     from brimline.state import learned
 

@@ -107,7 +107,7 @@ def resolve_window(
 
 
 def _window_by_client_settings(client: dict[str, Any], model: Model, wanted: Any) -> int | None:
-    """What the client's settings ask for: a number of tokens, or a model with a large window."""
+    """Return what the client's settings ask for: so many tokens, or a model with a large window."""
     stated: int | None = client.get("most_tokens")
     if stated and (not model.is_known or client.get("autocompact_enabled") is False):
         return stated

@@ -59,7 +59,7 @@ def _idle_compaction_text(document: dict[str, Any]) -> str:
 
 
 def _figures_assumed_for_new_model_text(document: dict[str, Any]) -> str:
-    """Which figures are assumed, where the table of models does not know this one yet."""
+    """Tell which figures are assumed, where the table of models does not know this one yet."""
     if not document["model_taken_for"]:
         return ""
     assumed = f"{document['model']}, not known yet: window, brim and prices are assumed to be"
@@ -67,7 +67,7 @@ def _figures_assumed_for_new_model_text(document: dict[str, Any]) -> str:
 
 
 def status_sentence(document: dict[str, Any] | None) -> str:
-    """Where a session stands, in a sentence."""
+    """Return where a session stands, in a sentence."""
     if document is None or document["occupancy_tokens"] is None:
         text = not_measured_text(document or {})
         return f"{text[0].upper()}{text[1:]}."
@@ -76,7 +76,7 @@ def status_sentence(document: dict[str, Any] | None) -> str:
 
 
 def last_status_sentence(document: dict[str, Any]) -> str:
-    """Where a session stood when it ended, in a sentence."""
+    """Return where a session stood when it ended, in a sentence."""
     if document.get("estimated_tokens"):
         return f"It ended with a compaction: {not_measured_text(document)}."
     if document["occupancy_tokens"] is None:
@@ -87,7 +87,7 @@ def last_status_sentence(document: dict[str, Any]) -> str:
 
 
 def not_measured_text(document: dict[str, Any]) -> str:
-    """What is known of a session that no request has measured."""
+    """Return what is known of a session that no request has measured."""
     if not document.get("estimated_tokens"):
         return NOT_MEASURED
     tokens = short_token_count_text(document["estimated_tokens"])

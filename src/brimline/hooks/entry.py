@@ -114,7 +114,7 @@ def respond(name: str, raw: bytes, home_dir: str) -> bytes:
 
 
 def answer_turn(turn: Turn) -> bytes:
-    """What the client reads as the answer to an event; empty where no room has decided anything."""
+    """Answer an event in the client's words; empty where no room has decided anything."""
     event = turn.event
     if wire.MOD_KEY in event.payload:
         from brimline.hooks import mod_results

@@ -24,7 +24,7 @@ _EARLY_RATIO, _PUBLISHED_RATIO = 0.01, 0.05
 
 
 def respond(turn: Turn) -> bytes:
-    """What the client would read, if the client has not brought the result itself, and the gate."""
+    """Answer as to the client, unless that has brought the result itself, and add the gate."""
     from brimline.hooks import wire
     from brimline.hooks.turn import ask_rooms
 

@@ -156,7 +156,7 @@ def _short_printable_text(text: Any) -> str:
 
 
 def _join_parts_that_fit(parts: list[str], tier: str | None) -> str:
-    """What the terminal has room for: the first part always, then the tier, then one by one."""
+    """Join what the terminal has room for: the first part always, then the tier, then the rest."""
     columns = io.parse_positive_number(io.env("COLUMNS") or "")
     kept = parts[:1]
     for part in sorted(parts[1:], key=lambda part: part != tier):

@@ -145,7 +145,7 @@ def _stored_output_text(home_dir: str, key: str, meta: dict[str, Any], call: Ask
 
 
 def _extent_text(page: Page, span: contents.Span, count: int) -> str:
-    """Which lines are shown of how many, and how to ask for the next."""
+    """Tell which lines are shown of how many, and how to ask for the next."""
     following = f'; next: lines="{page.rest}"' if page.rest else ""
     if page.part:
         first, last, length = page.part
@@ -321,7 +321,7 @@ def decode_line(line: bytes) -> str:
 
 
 def characters_as_client_counts(text: str) -> int:
-    """How many characters the client counts: those of UTF-16, of which rarer ones take two."""
+    """Count characters as the client does: those of UTF-16, of which rarer ones take two."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 

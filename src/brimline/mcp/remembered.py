@@ -42,7 +42,7 @@ _KEPT_S = 120.0
 def search_as_text(
     home_dir: str, project_dir: str, query: str, room: int, within: Project | None
 ) -> str:
-    """What was said in a project, or in all, within some characters; empty where nothing fits.
+    """Find what was said in a project, or in all, within some characters; empty without a hit.
 
     Raises:
         StoreError: the search cannot be used.
@@ -140,7 +140,7 @@ def index_new_sources(home_dir: str, project_dir: str, wait_s: float | None = WA
 
 
 def _origin_text(hit: Hit) -> str:
-    """Where an entry comes from and how old it is."""
+    """Return where an entry comes from and how old it is."""
     one = hit.record
     where = "" if one.session.startswith("/") else f", session {flatten(one.session[:8])}"
     author = f"by {flatten(hit.author)}, " if hit.author else ""

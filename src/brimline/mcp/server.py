@@ -157,7 +157,7 @@ def reply(message: Json) -> Json:
 
 
 def _result(method: str, params: Json) -> Json:
-    """What a method gives that both revisions have, or that begins the earlier one."""
+    """Return what a method gives that both revisions have, or that begins the earlier one."""
     from brimline.mcp import tools
 
     if method == "initialize":

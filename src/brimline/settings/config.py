@@ -295,7 +295,7 @@ def _did_you_mean(key: str, names: Iterable[str] = BY_KEY) -> str:
 
 
 def _keys_no_preset_may_change(config: Config) -> list[str]:
-    """What no preset may change: settings of a file; under a project's preset all of the user's."""
+    """List what no preset may change: settings of a file; under a project's all of the user's."""
     found = {key for key, source in config.sources.items() if source in _FILES}
     if config.sources["guard.preset"] == "project":
         found |= {setting.key for setting in SETTINGS if not setting.project}

@@ -85,7 +85,7 @@ _SETTING_UP = ("install", "uninstall", "doctor")
 
 
 def why_not_to_be_used(data: str) -> str | None:
-    """Why a data folder may be somebody else's; None for the usual one and what was installed."""
+    """Tell why a data folder may be somebody else's; None for the usual and the installed ones."""
     home = pwd.getpwuid(os.getuid()).pw_dir
     usual = home + paths.USUAL_CLIENT_DIR + paths.USUAL_DATA_DIR
     if data in [usual, *[folders.data for folders in read()]]:
@@ -112,7 +112,7 @@ def _project_around(folder: str) -> str:
 
 
 def _folders_of_client_above(known: list[Folders]) -> Folders | None:
-    """What a process that a client has started is to use, where the environment says otherwise.
+    """Find what a client's process is to use, where the environment says otherwise.
 
     A running client keeps a file with its number. A shell may have lost the mark.
     """

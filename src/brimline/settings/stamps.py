@@ -20,7 +20,7 @@ _OWN = [f"{paths.PACKAGE_DIR}/{name}" for name in ("guard/presets.toml", "models
 
 
 def is_policy_file_stale(home_dir: str, project_dir: str) -> bool:
-    """Whether a source file, or brimline itself, changed since the settings were compiled."""
+    """Tell whether a source file, or brimline itself, changed since the settings were compiled."""
     stored = policy.load_compiled(home_dir, project_dir)
     return stored is None or stored.sources != stamps_of_all_sources(home_dir, project_dir)
 

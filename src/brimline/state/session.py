@@ -97,7 +97,7 @@ class SessionState:
             io.remove(f"{self.folder}/{_OFF}")
 
     def snapshot(self) -> Snapshot | None:
-        """What the client told last, the status line or the mod; None where it told neither."""
+        """Read what the client told last, the status line or the mod; None where it told neither."""
         shown = self._read_snapshot_in_file(_SNAPSHOT) if _SNAPSHOT in self.names else None
         read = self._read_snapshot_in_file(MOD_READING) if MOD_READING in self.names else None
         if read is None or (shown and shown.at >= read.at):
@@ -170,7 +170,7 @@ class SessionState:
         return moved
 
     def last_gateway_saved_tokens(self, occupancy_tokens: int | None) -> int | None:
-        """What the gateway kept out of the request that took so much; None if the last was another.
+        """Read what the gateway kept out of a request that took so much; None if of another one.
 
         The client may have compacted since, or gone on without a gateway.
         """
@@ -181,7 +181,7 @@ class SessionState:
             return None
 
     def begun_at(self) -> float | None:
-        """When the first event of this session was spooled; None before it."""
+        """Return when the first event of this session was spooled; None before it."""
         try:
             start = io.read_file(f"{self.folder}/{SPOOL}", _FIRST_LINE_BYTES)
             at = json.loads(start.decode("utf-8", "replace"))["at"]
