@@ -180,7 +180,7 @@ def sessions_dir(home_dir: str) -> str:
 
 
 def session_dir(home_dir: str, session_id: object) -> str:
-    """Return our folder of one session. The id is foreign text and never becomes a path as it is."""
+    """Return our folder of one session. The id is foreign text, never a path as it is."""
     return f"{home_dir}/sessions/{safe_session_id(session_id)}"
 
 

@@ -90,17 +90,14 @@ class Conversation:
             if not message:
                 continue
             if message["method"] == "notifications/cancelled":
-                self._forget_call(message["params"].get("requestId"))
+                number = message["params"].get("requestId")
+                self._wanted -= {number} if isinstance(number, str | int) else set()
             elif message["method"] == "tools/call" and "id" in message:
                 self._places.acquire()
                 self._wanted.add(message["id"])
                 threading.Thread(target=self._answer_call, args=(message,)).start()
             elif "id" in message:
                 self._send(message["id"], reply(message))
-
-    def _forget_call(self, number: Any) -> None:
-        if isinstance(number, str | int):
-            self._wanted.discard(number)
 
     def _answer_call(self, message: Json) -> None:
         answer = reply(message)

@@ -97,7 +97,7 @@ class SessionState:
             io.remove(f"{self.folder}/{_OFF}")
 
     def snapshot(self) -> Snapshot | None:
-        """Read what the client told last, the status line or the mod; None where it told neither."""
+        """Read what status line or mod was told last; None where neither was."""
         shown = self._read_snapshot_in_file(_SNAPSHOT) if _SNAPSHOT in self.names else None
         read = self._read_snapshot_in_file(MOD_READING) if MOD_READING in self.names else None
         if read is None or (shown and shown.at >= read.at):
