@@ -161,7 +161,10 @@ def test_stronger_sources_move_the_point() -> None:
     assert _point(learned=learned, client={WINDOW: 150_000}).tokens == 117_000
     assert _point(learned=learned, client={OFF: False}).tokens == 177_000
     assert _point(remaining_percent=16, model="claude-sonnet-4-6").tokens == 168_000
+    assert _point(remaining_percent=0, model="claude-sonnet-4-6").tokens == 200_000
     assert _point(remaining_percent=16).tokens == 200_000
+    assert _point(remaining_percent=16, client={OFF: False}).tokens == 177_000
+    assert _point(learned={"200000:100000": 155_000}).source == "window"
     chosen = _point(learned=learned, configured=150_000, client={WINDOW: 180_000})
     assert (chosen.tokens, chosen.source, chosen.expected_tokens) == (150_000, "config", 147_000)
 
@@ -287,21 +290,15 @@ def test_an_idle_session_is_compacted_by_newer_clients(
     assert brim.idle_compaction_tokens(client, version) == tokens
 
 
-def _brim_of(window: int = 200_000, version: str = "2.1.42", **known: Any) -> CompactionPoint:
-    known = {"configured": None, "client": {}, "model": SONNET, "version": version} | known
-    return _resolve(window=Window(window, "config"), **known)
-
-
 def test_newer_clients_compact_the_windows_that_were_seen() -> None:
     """Above them the API refuses; without a version nobody knows."""
-    opus = models.lookup_model(OPUS)
-    most = opus.compacts_up_to_tokens
+    most = models.lookup_model(OPUS).compacts_up_to_tokens
     assert most is not None
-    for window, ending in ((most, "compaction"), (most + 1, "refusal")):
-        point = _brim_of(window, "2.1.43", model=OPUS)
+    for tokens, ending in ((most, "compaction"), (most + 1, "refusal")):
+        point = _point(window=Window(tokens, "config"), version="2.1.43", model=OPUS)
         assert (point.ending, point.enforced) == (ending, ending == "compaction")
-    assert _brim_of(1_000_000, "2.1.42", model=OPUS).enforced is True
-    assert _brim_of(200_000, "2.1.43", model="gpt-9").enforced is None
+    assert _point(window=Window(1_000_000, "config"), version="2.1.42", model=OPUS).enforced is True
+    assert _point(version="2.1.43", model="gpt-9").enforced is None
 
 
 def test_a_learned_point_is_kept_by_its_settings_and_ending() -> None:
