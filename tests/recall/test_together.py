@@ -8,6 +8,7 @@ import socket
 import subprocess
 import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,6 +18,7 @@ from tests.recall.conftest import KEY
 from tests.recall.homes import SESSIONS
 from tests.recall.servers import Node
 
+from brimline.fast import paths
 from brimline.mcp import tools
 from brimline.recall import points, together
 from brimline.recall.record import Record
@@ -24,7 +26,6 @@ from brimline.transcript.project import project_of_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from tests.recall.conftest import Answering
     from tests.recall.homes import Homes
@@ -118,10 +119,11 @@ def test_a_topic_that_changes_or_goes_does_so_on_the_server(
     team: Homes, node: Node, collection: str
 ) -> None:
     """The text of before is not left behind."""
-    team.enter("anna")
+    project = team.enter("anna")
     team("memory", "add", "deploys", "--type", "project", "--description", "How", "On Fridays.")
     team.sync()
-    team("memory", "edit", "deploys", "On Mondays.")
+    topic = Path(paths.project_transcripts_dir(project), "memory", "deploys.md")
+    topic.write_text(topic.read_text().replace("Fridays", "Mondays"))
     assert team.sync() == {"sent": 1, "deleted": 1, "waiting": 0, "unknown": 0}
     topics = [
         p["payload"] for p in everything(node, collection) if p["payload"]["source"] == "topic"
@@ -129,7 +131,7 @@ def test_a_topic_that_changes_or_goes_does_so_on_the_server(
     assert [(one["text"], one["session"]) for one in topics] == [
         ("deploys: How\nOn Mondays.", "topic")
     ]
-    team("memory", "remove", "deploys", "--yes")
+    topic.unlink()
     assert team.sync()["deleted"] == 1
 
 
