@@ -98,27 +98,6 @@ def test_nine_models_have_nine_colours() -> None:
     assert len({fills[style] for style in styles}) == 9
 
 
-def test_ticks_are_round_numbers_and_about_four() -> None:
-    """Whatever the values are; below one they have a digit behind the point."""
-    labels = []
-    for top in (0.0, 1.0, 4.0, 7.0, 18.0, 30.0, 90.0, 450.0, 167_000.0, 3_000_000.0):
-        wide, _ = chart.daily_bar_plots(["2026-11-01"], [("a", [top])])
-        labels.append(" ".join(label for _, label in wide.rules))
-
-    assert labels == [
-        "0.0 0.2 0.4",
-        "0.0 0.5 1.0",
-        "0 2 4",
-        "0 2 4 6",
-        "0 5 10 15",
-        "0 10 20 30",
-        "0 50",
-        "0 200 400",
-        "0 50k 100k 150k",
-        "0 1M 2M 3M",
-    ]
-
-
 def test_the_occupancy_is_drawn_with_its_brim_and_its_compactions(
     session: SessionBuilder, home_dir: str
 ) -> None:
@@ -188,54 +167,6 @@ def test_how_many_requests_came_is_drawn_up_to_the_last_compaction(
         f"M{columns[0]} {heights[0]}H{columns[1]}V{heights[1]}H{columns[2]}"
         f"V{heights[2]}H{columns[3]}"
     )
-
-
-@pytest.mark.parametrize(
-    ("size", "corners"),
-    [
-        (chart.SIZES[0], (58, 1_000, 256, 137)),
-        (chart.SIZES[1], (46, 360, 206, 112)),
-        (chart.LOW_SIZES[0], (58, 1_000, 106, 62)),
-        (chart.LOW_SIZES[1], (46, 360, 96, 57)),
-    ],
-)
-def test_a_drawing_leaves_room_for_its_labels(
-    size: chart.Size, corners: tuple[float, float, float, float]
-) -> None:
-    """At its left, below and above; no value leaves it."""
-    plot = chart.Plot(size, 4, 100.0)
-    left, right, bottom, middle = corners
-
-    assert (plot.x_of_column(0), plot.x_of_column(4), plot.y_of_value(0), plot.y_of_value(50)) == (
-        left,
-        right,
-        bottom,
-        middle,
-    )
-    assert (plot.y_of_value(100), plot.y_of_value(200), plot.y_of_value(-5)) == (18, 18, bottom)
-    empty = chart.Plot(size, 0, 1.0)
-    assert (empty.x_of_column(0), empty.x_of_column(1)) == (left, right)
-
-
-@pytest.mark.parametrize(
-    ("values", "labels"),
-    [
-        ([10.0], ["$0", "$5", "$10"]),
-        ([3.0], ["$0", "$1", "$2", "$3"]),
-        ([6.0, 4.0], ["$0", "$5", "$10"]),
-        ([0.1], ["$0.0", "$0.2", "$0.4"]),
-        ([0.0], ["$0.0", "$0.2", "$0.4"]),
-        ([74.0], ["$0", "$20", "$40", "$60"]),
-    ],
-)
-def test_ticks_stand_at_round_numbers(values: list[float], labels: list[str]) -> None:
-    """Of all names together, each upon the others."""
-    series = [(str(at), [value]) for at, value in enumerate(values)]
-
-    wide, narrow = chart.daily_bar_plots(["2026-01-01"], series, "$")
-
-    assert [label for _, label in wide.rules] == labels
-    assert [label for _, label in narrow.rules] == labels
 
 
 @pytest.mark.parametrize(("brim", "is_drawn"), [(150_000, True), (150_001, False)])

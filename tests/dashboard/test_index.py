@@ -6,18 +6,19 @@ import json
 import os
 import sqlite3
 import time
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from brimline.dashboard import index
 from brimline.dashboard.index import _TITLE_CHARACTERS
 from brimline.errors import BrimlineError, SessionError
-from brimline.fast import paths
 from brimline.figures import store
 from brimline.testing import SessionBuilder
 from brimline.transcript import find
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 IDS = [f"1f0c2d3e-aaaa-4bbb-8ccc-00000000000{number}" for number in range(5)]
 PROJECT = "/home/dev/other"
@@ -114,30 +115,6 @@ def test_a_session_that_is_gone_leaves_the_list_and_a_damaged_list_is_made_anew(
 
     assert (left, emptied) == (4, 0)
     assert ids(known)[1] == 4
-
-
-def test_a_session_is_stamped_by_what_a_hook_or_the_client_changes(
-    known: index.Index, home_dir: str
-) -> None:
-    """Its file first, whose size counts for how long reading takes; one that went away has none."""
-    path = known.transcript_path_of_session(IDS[0])
-    stamps = [index.change_stamp_of_session(home_dir, path)]
-    own = Path(paths.session_dir(home_dir, IDS[0]))
-    own.mkdir(parents=True)
-    for name in ("statusline.json", "spool.jsonl"):
-        (own / name).write_text("{}\n")
-        stamps.append(index.change_stamp_of_session(home_dir, path))
-    with Path(path).open("a") as file:
-        file.write("{}\n")
-    stamps.append(index.change_stamp_of_session(home_dir, path))
-
-    assert len(set(stamps)) == len(stamps)
-    assert [index._transcript_bytes_in_stamp(stamp) for stamp in stamps[-2:]] == [
-        os.path.getsize(path) - 3,
-        os.path.getsize(path),
-    ]
-    Path(path).unlink()
-    assert index._transcript_bytes_in_stamp(index.change_stamp_of_session(home_dir, path)) == 0
 
 
 @pytest.mark.parametrize(("days", "age_s", "is_shown"), [(365, -180, True), (365, 180, False)])

@@ -153,40 +153,6 @@ def test_a_request_is_a_line_with_its_size_and_what_was_lost(
     assert fourth.endswith(": 9,000 tokens, 4% of the window; cache lost: compaction")
 
 
-def test_what_came_in_is_shown_with_its_text_the_largest_first(
-    session: SessionBuilder, home_dir: str
-) -> None:
-    """Of an edit what it changes, of any other call its arguments."""
-    session.prompt("A short wish")
-    edit: dict[str, Any] = {
-        "file_path": "/a.py",
-        "old_string": "one\ntwo",
-        "new_string": "one\nthree",
-    }
-    calls = [
-        session.tool_call(20_000, "Edit", **edit),
-        session.tool_call(21_000, "Grep", pattern="p"),
-    ]
-    session.tool_result(calls[0], "ok")
-    session.tool_result(calls[1], "found it\n" * 400)
-    session.reply(25_000)
-    told = story.read_story(session.path, home_dir)
-
-    found = {
-        moment.number: pages.new_items_and_text_by_row(told, moment) for moment in told.moments
-    }
-
-    texts = [text for rows in found.values() for _, text in rows]
-    sizes = [[sum(item.tokens for item in items) for items, _ in rows] for rows in found.values()]
-    assert any(text.startswith("A short wish") for text in texts)
-    assert any("/a.py\n@@ -1,2 +1,2 @@\n one\n-two\n+three" in text for text in texts)
-    assert any('"pattern": "p"' in text for text in texts)
-    assert all(row == sorted(row, reverse=True) for row in sizes)
-    ((number, item), *others) = pages.largest_items_and_their_requests(told, 2)
-    assert (len(others), number) == (1, 3)
-    assert item.tokens == max(size for row in sizes for size in row)
-
-
 def test_what_a_hook_added_is_shown_with_its_words(session: SessionBuilder, home_dir: str) -> None:
     """At the request that was the first to carry it; of a compaction the card that it got."""
     session.prompt("Go")
