@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from brimline.bulk import dumps, kinds
+from brimline.bulk.dumps import _MOST_KEYS
 from brimline.bulk.preview import Excerpt
 
 
@@ -44,8 +45,8 @@ def described(value: Any, budget: int = 4_000) -> str:
         ({f"k{n}": None for n in range(6)}, "{k0 k1 k2 k3 k4 k5}"),
         ({f"k{n}": None for n in range(7)}, "{k0 k1 k2 k3 k4 k5 +1 keys}"),
         (
-            {f"k{n}": 1 for n in range(25)},
-            "{" + ", ".join(f"k{n}: 1" for n in range(24)) + ", k24}",
+            {f"k{n}": 1 for n in range(_MOST_KEYS + 1)},
+            "{" + ", ".join(f"k{n}: 1" for n in range(_MOST_KEYS)) + ", k24}",
         ),
         ([{"a": None}] * 50 + [{"a": 1}], "[51 × {a}]"),
         ([{"a": None}] * 49 + [{"a": 1}], "[50 × {a: 1}]"),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from brimline.bulk import hook, kinds
+from brimline.bulk.kinds import _FEWEST_LINES
 
 from .conftest import LOG, SOURCE, cut
 
@@ -215,8 +216,8 @@ def test_so_many_lines_of_a_kind_make_a_text_of_that_kind(
     line: str, fewest: int, taken_for: str, otherwise: str
 ) -> None:
     """Of thirty; one line fewer is content, or a log where nearly all are alike."""
-    assert kind([line] * fewest + plain(30 - fewest)) == taken_for
-    assert kind([line] * (fewest - 1) + plain(31 - fewest)) == otherwise
+    assert kind([line] * fewest + plain(_FEWEST_LINES - fewest)) == taken_for
+    assert kind([line] * (fewest - 1) + plain((_FEWEST_LINES + 1) - fewest)) == otherwise
 
 
 def test_a_file_of_no_known_kind_is_code_unless_it_has_three_titles() -> None:

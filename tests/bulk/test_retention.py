@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from brimline.bulk import contents, hook, layout, pins, put, retention
 from brimline.bulk.contents import Blob
-from brimline.bulk.retention import Holds, Limits, Pass, choose_removals, prune
+from brimline.bulk.retention import _ROTATE_AT_BYTES, Holds, Limits, Pass, choose_removals, prune
 from brimline.compaction.stand_ins import StandIn
 from brimline.errors import StoreError
 from brimline.fast import paths
@@ -452,7 +452,9 @@ def test_a_pass_that_runs_out_of_time_goes_on_the_same_day(home_dir: str, projec
     assert [one and (one.finished, one.keys) for one in done] == [(False, []), (True, [key])]
 
 
-@pytest.mark.parametrize(("size", "is_put_away"), [(32 << 20, False), ((32 << 20) + 1, True)])
+@pytest.mark.parametrize(
+    ("size", "is_put_away"), [(_ROTATE_AT_BYTES, False), (_ROTATE_AT_BYTES + 1, True)]
+)
 def test_the_trail_is_put_away_beyond_32_mb(home_dir: str, size: int, is_put_away: bool) -> None:
     """When the limits are enforced."""
     stored(home_dir, text(1))

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from brimline.bulk import contents, layout, pins, put, removal, retention, stub, traces
+from brimline.bulk.put import _SMALL_BYTES
 from brimline.bulk.retention import Limits, Pass, prune
 from brimline.errors import StoreError
 from brimline.fast import json
@@ -312,9 +313,9 @@ def test_a_last_line_counts_with_or_without_its_break(data: bytes, lines: int) -
 @pytest.mark.parametrize(
     ("data", "method"),
     [
-        (b"x" * 1_023, put.NONE),
-        (b"x" * 1_024, put.GZIP),
-        (noise(1, 1_024), put.NONE),
+        (b"x" * (_SMALL_BYTES - 1), put.NONE),
+        (b"x" * _SMALL_BYTES, put.GZIP),
+        (noise(1, _SMALL_BYTES), put.NONE),
         (b"x" * 1_500_000, put.GZIP),
         (noise(2, 1_499_999), put.NONE),
         (b"x" * 700_000 + noise(3, 100_000) + b"x" * 700_000, put.NONE),

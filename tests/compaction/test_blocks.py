@@ -8,6 +8,7 @@ import pytest
 
 from brimline.compaction import blocks
 
+SIGNATURE = "x" * 10 * blocks._SIGNATURE_RATIO
 TEXT = "x" * 320  # a hundred tokens
 CALL = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "x" * 306}}
 PICTURE = {"type": "image", "source": {}}
@@ -21,7 +22,7 @@ PICTURE = {"type": "image", "source": {}}
         ("assistant", CALL, 125),
         ("user", {"type": "tool_result", "tool_use_id": "t1", "content": "x" * 285}, 112),
         ("user", {"type": "tool_result", "tool_use_id": "t1", "content": [PICTURE]}, 1_500),
-        ("assistant", {"type": "thinking", "thinking": TEXT, "signature": "x" * 80}, 110),
+        ("assistant", {"type": "thinking", "thinking": TEXT, "signature": SIGNATURE}, 110),
         ("user", PICTURE, 1_500),
     ],
     ids=[
@@ -474,7 +475,7 @@ def test_thinking_is_known_also_where_it_cannot_be_read() -> None:
         ({"type": "x", "y": "z" * 301}, 100),
         ({"type": "x", "y": "z" * 301, **MARKER}, 100),
         ({"type": "thinking", "thinking": "x" * 320}, 100),
-        ({"type": "thinking", "thinking": "", "signature": "x" * 800}, 100),
+        ({"type": "thinking", "thinking": "", "signature": SIGNATURE * 10}, 100),
     ],
 )
 def test_what_is_left_alone_is_estimated_too(block: dict[str, Any], tokens: int) -> None:

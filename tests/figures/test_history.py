@@ -21,6 +21,7 @@ from brimline.fast import io, paths
 from brimline.fast.json import dumps
 from brimline.figures import archive, history, spool, store
 from brimline.figures.archive import Session
+from brimline.figures.history import _GROWTH_REQUESTS, _LARGEST_SPOOLS_BYTES
 from brimline.figures.totals import Request
 from brimline.rooms import values_in_all_traces
 from brimline.state import forgotten
@@ -485,7 +486,7 @@ def test_what_is_polled_goes_after_a_day_and_the_rest_after_thirty(
 
 @pytest.mark.parametrize(
     ("spool_bytes", "left"),
-    [((200 << 20) - 1, ["spool.jsonl"]), (200 << 20, [])],
+    [(_LARGEST_SPOOLS_BYTES - 1, ["spool.jsonl"]), (_LARGEST_SPOOLS_BYTES, [])],
 )
 def test_spools_of_200_mb_go_after_a_day(home_dir: str, spool_bytes: int, left: list[str]) -> None:
     """What the history has of them stays."""
@@ -511,7 +512,7 @@ def test_the_history_has_64_mb_and_lets_go_of_what_is_oldest(
     assert list(archive.lines_by_session(home_dir)) == kept
 
 
-@pytest.mark.parametrize(("requests", "names"), [(20_000, 1), (19_999, 2)])
+@pytest.mark.parametrize(("requests", "names"), [(_GROWTH_REQUESTS, 1), (_GROWTH_REQUESTS - 1, 2)])
 def test_growth_is_told_by_the_last_20_000_requests(
     home_dir: str, requests: int, names: int
 ) -> None:

@@ -13,6 +13,7 @@ from brimline.bulk import contents, put, retention
 from brimline.fast import clock, paths
 from brimline.fast import json as fast_json
 from brimline.install import checks_mod, checks_use, client, command, doctor, entries, jsontext
+from brimline.install.checks_use import _MESSAGE_LENGTH
 from brimline.install.parts import Plan
 from brimline.install.records import Change
 from brimline.settings import clientsettings, config
@@ -102,9 +103,11 @@ def test_the_last_failure_is_told_in_200_characters(home_dir: str) -> None:
 
 def test_the_reason_of_a_client_is_its_last_line_up_to_200_characters(no_client: Path) -> None:
     """Blank lines aside."""
-    fake_claude.script(no_client, f"#!/bin/sh\necho first\necho ' {'x' * 201} '\necho\nexit 3\n")
+    fake_claude.script(
+        no_client, f"#!/bin/sh\necho first\necho ' {'x' * (_MESSAGE_LENGTH + 1)} '\necho\nexit 3\n"
+    )
 
-    assert client.run_client_or_problem(["mcp"]) == "x" * 200
+    assert client.run_client_or_problem(["mcp"]) == "x" * _MESSAGE_LENGTH
     fake_claude.script(no_client, "#!/bin/sh\necho fine\n")
     assert client.run_client_or_problem(["mcp"]) is None
 

@@ -12,6 +12,7 @@ from brimline.budget import operations
 from brimline.bulk import put
 from brimline.fast import paths
 from brimline.mcp import recall, tools
+from brimline.mcp.tools import _LONGEST_NOTE
 from brimline.state import logs
 from brimline.testing import SessionBuilder
 
@@ -122,8 +123,8 @@ def test_every_tool_answers_and_no_other(home_dir: str, project_dir: str) -> Non
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("x" * 600, ""),
-        ("x" * 601, "a note has at most 600 characters: say it shorter"),
+        ("x" * _LONGEST_NOTE, ""),
+        ("x" * (_LONGEST_NOTE + 1), "a note has at most 600 characters: say it shorter"),
         (" \n", "there is nothing to write down: give a `text`"),
         (None, "there is nothing to write down: give a `text`"),
     ],

@@ -448,14 +448,15 @@ def test_a_checkpoint_that_says_nothing_new_is_no_entry(home_dir: str, project_d
         assert deep.index_sources(home_dir, project_dir) == deep.Taken(added, 0)
 
 
-@pytest.mark.parametrize(("second", "texts"), [(750, 1), (751, 2)])
+@pytest.mark.parametrize(("more", "texts"), [(0, 1), (1, 2)])
 def test_what_was_said_between_calls_is_joined_up_to_a_parts_size(
-    project_dir: str, home_dir: str, second: int, texts: int
+    project_dir: str, home_dir: str, more: int, texts: int
 ) -> None:
-    """Of both together 1,500 characters; what is longer stands alone."""
+    """What is longer together stands alone."""
+    half = deep._PIECE_CHARACTERS // 2
     session = recorded(project_dir)
     session.prompt(QUESTION)
-    for text in ("a" * 750, "b" * second):
+    for text in ("a" * half, "b" * (half + more)):
         session.reply(5_000, text_block(text))
         session.tool_result(session.tool_call(5_000, command="ls"), "output")
     deep.index_sources(home_dir, project_dir)

@@ -11,6 +11,7 @@ import pytest
 from brimline.errors import StateError
 from brimline.fast import paths
 from brimline.recall import deep, hot
+from brimline.recall.hot import _LINE_CHARACTERS
 
 TOPIC = "---\nname: {0}\ndescription: About {0}\ntype: user\n---\n\nText of {0}.\n"
 OVER = 1 << 20
@@ -57,8 +58,8 @@ def test_what_is_too_large_to_be_read_is_not_written(place: Path, file: str) -> 
 @pytest.mark.parametrize(
     ("lines", "has_room"),
     [
-        (["- a line"] * 199, True),
-        (["- a line"] * 200, False),
+        (["- a line"] * (_LINE_CHARACTERS - 1), True),
+        (["- a line"] * _LINE_CHARACTERS, False),
         (["x" * 24_000], True),
         (["x" * 25_000], False),
     ],
@@ -235,11 +236,12 @@ def test_a_topic_that_cannot_be_one_is_refused_and_nothing_is_written(
 
 
 def test_two_topics_may_say_the_same_short_word(place: Path) -> None:
-    """Up to nineteen characters; where it is from is kept."""
-    add(place, "one", "x" * 19)
-    hot.add_topic(str(place), "two", "user", "About two", "x" * 19, source="a session")
+    """Where it is from is kept."""
+    short = "x" * (hot._LEAST_SAME - 1)
+    add(place, "one", short)
+    hot.add_topic(str(place), "two", "user", "About two", short, source="a session")
 
-    assert [topic.text for topic in hot.read_topics(str(place))] == ["x" * 19] * 2
+    assert [topic.text for topic in hot.read_topics(str(place))] == [short] * 2
     assert "\nsource: a session\n---\n" in (place / "two.md").read_text()
     assert hot.lint(str(place))[-1].text == "it has the same text as one.md"
 

@@ -46,10 +46,10 @@ def test_a_file_gives_at_most_4000_characters_and_all_12000() -> None:
     assert made.endswith(f"\n{TRUNCATED}\n")
     assert TRUNCATED not in whole
     assert whole.count("1") == whole.count("2") == 4_001
-    # A rest of less than a hundred characters is not worth it.
-    end = f"\n{TRUNCATED}\n"
-    assert len(text_of_all_files(files[:1], total=100 + len(end))) == 100 + len(end)
-    assert text_of_all_files(files[:1], total=99 + len(end)) == ""
+    # A rest of few characters is not worth it.
+    least = marked._LEAST_WORTH_SHOWING + len(f"\n{TRUNCATED}\n")
+    assert len(text_of_all_files(files[:1], total=least)) == least
+    assert text_of_all_files(files[:1], total=least - 1) == ""
     assert text_of_all_files(files[:2], total=len(whole)) == whole
     assert TRUNCATED in text_of_all_files(files[:2], total=len(whole) - 1)
 

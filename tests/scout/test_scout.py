@@ -21,6 +21,7 @@ from brimline.hooks.turn import Turn
 from brimline.hooks.wire import Event
 from brimline.install.switches import init
 from brimline.scout import hook, reads
+from brimline.scout.reads import _MOST_BYTES, _MOST_PATTERNS
 from brimline.settings import config
 from brimline.testing import event
 
@@ -257,10 +258,10 @@ def test_init_writes_the_defaults_or_what_a_ckignore_says() -> None:
 
 def test_a_file_is_read_up_to_its_limits() -> None:
     """500 patterns, of 256 characters each, in 64 KB."""
-    ignore(*[f"p{number}/" for number in range(499)], "x" * 257, "y" * 256, "last/")
+    ignore(*[f"p{number}/" for number in range(_MOST_PATTERNS - 1)], "x" * 257, "y" * 256, "last/")
     read = [pattern.text for pattern in reads.load_ignore_patterns(os.getcwd()).patterns]
-    assert (len(read), read[-1]) == (500, "y" * 256)
-    for size, is_used in ((65_536, True), (65_537, False)):
+    assert (len(read), read[-1]) == (_MOST_PATTERNS, "y" * 256)
+    for size, is_used in ((_MOST_BYTES, True), (_MOST_BYTES + 1, False)):
         Path(".brimlineignore").write_bytes(b"own/\n" + b"#" * (size - 5))
         assert refused("Read", "own/a") is is_used
         assert bool(reads.load_ignore_patterns(os.getcwd()).problem) is not is_used

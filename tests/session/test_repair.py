@@ -17,6 +17,7 @@ from brimline.bulk import contents
 from brimline.bulk import stub as stubs
 from brimline.session import faults, repair
 from brimline.session.copying import CopyError
+from brimline.session.faults import _LONGEST_ID
 from brimline.testing import SessionBuilder, text_block
 
 from .broken import (
@@ -431,7 +432,9 @@ def test_of_what_is_harmless_the_first_five_lines_are_told(count: int, lines: in
     assert (note.count, note.lines) == (count, list(range(1, lines + 1)))
 
 
-@pytest.mark.parametrize(("length", "is_known"), [(0, False), (256, True), (257, False)])
+@pytest.mark.parametrize(
+    ("length", "is_known"), [(0, False), (_LONGEST_ID, True), (_LONGEST_ID + 1, False)]
+)
 def test_an_id_of_any_length_but_an_absurd_one_is_known(length: int, is_known: bool) -> None:
     """Ids are foreign: those of a row that hangs on nothing known are found by it."""
     lost = line({"type": "user", "uuid": "u" * length, "parentUuid": "gone"})

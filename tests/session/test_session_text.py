@@ -8,6 +8,7 @@ import pytest
 
 from brimline.session import session_text
 from brimline.session.faults import UNDONE
+from brimline.session.session_text import _SHOWN_CHANGES
 
 
 @pytest.fixture(autouse=True)
@@ -203,10 +204,10 @@ def test_the_first_twenty_results_that_go_are_named() -> None:
     one = {"request": 7, "bytes": 2_000, "key": KEY, "tool": None, "source": "x"}
 
     assert session_text.results_to_purge_text([]) == ""
-    twenty = session_text.results_to_purge_text([one] * 20).split("\n")
+    twenty = session_text.results_to_purge_text([one] * _SHOWN_CHANGES).split("\n")
     assert len(twenty) == 22
     assert twenty[-1].split() == ["request", "7", "2.0", "kB", "0" * 12, "a", "tool", "x"]
-    more = session_text.results_to_purge_text([one] * 21)
+    more = session_text.results_to_purge_text([one] * (_SHOWN_CHANGES + 1))
     assert more.endswith("\n  … and 1 more (--json lists all)")
 
 

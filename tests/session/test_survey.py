@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from brimline.session import survey
+from brimline.session.survey import SMALLEST_TEXT_BYTES
 from brimline.testing import text_block
 
 if TYPE_CHECKING:
@@ -27,7 +28,9 @@ def texts(found: Survey) -> list[tuple[str, int, int]]:
     return [(one.call.id, one.call.request, one.size_bytes) for one in found.items]
 
 
-@pytest.mark.parametrize(("size", "is_item"), [(699, False), (700, True)])
+@pytest.mark.parametrize(
+    ("size", "is_item"), [(SMALLEST_TEXT_BYTES - 1, False), (SMALLEST_TEXT_BYTES, True)]
+)
 def test_a_result_could_go_from_700_bytes_on(
     session: SessionBuilder, size: int, is_item: bool
 ) -> None:

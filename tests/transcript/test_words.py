@@ -114,9 +114,10 @@ def test_a_prompt_is_what_was_typed_directives_too() -> None:
         assert words.users_prompt_unless_command(fields) == typed
 
 
-@pytest.mark.parametrize(("fill", "holds"), [(586, True), (587, False)])
-def test_words_are_looked_for_at_the_beginning_of_a_failure(fill: int, holds: bool) -> None:
-    """Within 600 characters."""
+@pytest.mark.parametrize(("past", "holds"), [(0, True), (1, False)])
+def test_words_are_looked_for_at_the_beginning_of_a_failure(past: int, holds: bool) -> None:
+    """Up to the colon behind them."""
+    fill = words._SAID_WITHIN_CHARACTERS - len("the user said:") + past
     text = "x" * fill + "the user said: no"
 
     assert words.may_be_users_words("Bash", text, is_error=True) is holds
