@@ -35,7 +35,8 @@ _USUAL_FAMILY = "opus"
 # Numbers with more digits are dates.
 _VERSION_DIGITS = 2
 # The client keeps room for a summary of at most so many tokens, and this buffer.
-_SUMMARY_TOKENS, _BUFFER_TOKENS = 20_000, 13_000
+SUMMARY_TOKENS, _BUFFER_TOKENS = 20_000, 13_000
+RESERVE_TOKENS = SUMMARY_TOKENS + _BUFFER_TOKENS
 PRICE_NAMES = ("input", "output", "write_5m", "write_1h", "read")
 # What nobody knows is assumed to be like the oldest models, and never compacted by itself or bound.
 UNKNOWN: Row = {
@@ -98,7 +99,7 @@ class Model:
         self.is_known = bool(row["families"])
         self.is_assumed = is_assumed
         # How far below the window the client compacts.
-        self.reserve_tokens: int = min(self.output_tokens, _SUMMARY_TOKENS) + _BUFFER_TOKENS
+        self.reserve_tokens: int = min(self.output_tokens, SUMMARY_TOKENS) + _BUFFER_TOKENS
 
     @property
     def label(self) -> str:

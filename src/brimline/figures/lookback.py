@@ -13,7 +13,6 @@ from brimline import models, output
 from brimline.fast import clock, io, paths
 from brimline.figures import bill, history
 from brimline.figures.totals import percentiles
-from brimline.gauge.window import SUMMARY_RESERVE_TOKENS
 from brimline.transcript import find
 
 if TYPE_CHECKING:
@@ -247,7 +246,7 @@ def _compaction_totals_text(document: dict[str, Any]) -> str:
     if shares:
         sizes = ", ".join(f"{name} {size:,}" for name, size in list(shares.items())[1:])
         counted = output.count_text(shares["count"], "compaction")
-        kept = f"The client keeps {SUMMARY_RESERVE_TOKENS:,} free for one."
+        kept = f"The client keeps {models.SUMMARY_TOKENS:,} free for one."
         text = f"Summary size in tokens, estimated, over {counted}: {sizes}. {kept}"
         lines.append(output.wrapped_text(text))
     return "\n".join(lines) or "Summary size: no compaction with a summary is known."

@@ -1,10 +1,12 @@
 """How large the window is, where a context ends, and the ladder of tiers towards that. Pure.
 
-Fast path: imports only `fast.io`. The client's figures are those of `docs/developers/client.md`.
+Fast path: imports only `models` and `fast.io`. The client's figures are those of
+`docs/developers/client.md`.
 """
 
 from __future__ import annotations
 
+from brimline import models
 from brimline.fast import io
 
 TYPE_CHECKING = False
@@ -17,9 +19,6 @@ if TYPE_CHECKING:
 
 DEFAULT_WINDOW_TOKENS = 200_000
 LARGE_WINDOW_TOKENS = 1_000_000
-# The client keeps 20,000 tokens for the summary and 13,000 as a buffer.
-SUMMARY_RESERVE_TOKENS = 20_000
-COMPACTION_RESERVE_TOKENS = 33_000
 # With automatic compaction off, the client ends a session this close to the window.
 STOP_RESERVE_TOKENS = 23_000
 VERIFIED_SOURCES = frozenset({"config", "statusline", "settings", "observed"})
@@ -192,7 +191,7 @@ def _expected_compaction_tokens(effective: int, model: Model, percent: int | Non
     point = max(0, effective - model.reserve_tokens)
     if not percent:
         return point
-    return min(point, int((effective - SUMMARY_RESERVE_TOKENS) * percent / 100))
+    return min(point, int((effective - models.SUMMARY_TOKENS) * percent / 100))
 
 
 def key_of_learned_point(window_tokens: int, effective_window_tokens: int, ending: str) -> str:

@@ -8,13 +8,12 @@ import stat
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from brimline import output, rooms
+from brimline import models, output, rooms
 from brimline.bulk import contents, layout, retention
 from brimline.errors import SessionError, StoreError, reason
 from brimline.fast import clock, io, paths, policy
 from brimline.gauge.reading import Reading, measure_session
 from brimline.gauge.window import (
-    COMPACTION_RESERVE_TOKENS,
     ending_at_text,
     idle_compaction_tokens,
     word_for_ending,
@@ -187,7 +186,7 @@ def _judge_order_of_tiers_and_compaction(values: dict[str, Any], reading: Readin
     points[word_for_ending(reading.compaction.ending)] = point
     chain = ", ".join(f"{name} {tokens:,}" for name, tokens in points.items())
     said = {"chain": chain, "point": f"{point:,}", "window": f"{window:,}"}
-    said["usual"] = str(max(1, window - COMPACTION_RESERVE_TOKENS))
+    said["usual"] = str(max(1, window - models.RESERVE_TOKENS))
     if ceiling is None and not tiers:
         return "warnings-off", said
     if point > window:

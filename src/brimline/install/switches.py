@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from brimline import output
+from brimline import models, output
 from brimline.errors import InstallError
 from brimline.fast import io, paths
-from brimline.gauge.window import COMPACTION_RESERVE_TOKENS, LARGE_WINDOW_TOKENS
+from brimline.gauge.window import LARGE_WINDOW_TOKENS
 from brimline.install import jsontext, parts, settingsfile, wiring
 from brimline.install.checks_use import LEAST_WINDOW_TOKENS
 from brimline.settings import config
@@ -68,7 +68,7 @@ def _parse_window_tokens(tokens: str, home_dir: str, project_dir: str) -> int:
 
 def _compaction_point_tokens(window_tokens: int, percent: int | None) -> int:
     """Where the client then compacts: a percentage is of the window less room for the reply."""
-    usual = window_tokens - COMPACTION_RESERVE_TOKENS
+    usual = window_tokens - models.RESERVE_TOKENS
     return min(usual, (window_tokens - _REPLY_TOKENS) * (percent or 100) // 100)
 
 

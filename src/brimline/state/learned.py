@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from brimline import models
 from brimline.fast import json
 
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ LEAST_SAMPLES = 3
 NEAR_RATIO = 0.10
 # A refusal says itself what it is; only one of a half-empty context is no sign of the size.
 REFUSED_RATIO = 0.5
-# What the client keeps free: 20,000 tokens for the summary and 13,000 as a buffer.
-RESERVE_TOKENS = 33_000
 # A compaction takes seconds; an older note belongs to one that never came to its end.
 _OLDEST_NOTE_S = 600
 # The client compacts a large context that was not used for about 54 minutes.
@@ -119,7 +118,7 @@ def read_samples(home_dir: str) -> list[Sample]:
 
 def is_sample_usable(sample: Sample) -> bool:
     """Tell whether a sample was automatic and near the point where it was expected. Pure."""
-    expected = sample.expected or sample.effective - RESERVE_TOKENS
+    expected = sample.expected or sample.effective - models.RESERVE_TOKENS
     near = abs(sample.tokens - expected) <= NEAR_RATIO * sample.effective
     refused = sample.ending == "refusal" and sample.tokens >= REFUSED_RATIO * sample.window
     return sample.trigger == "auto" and (near or refused)
