@@ -161,8 +161,9 @@ def test_a_row_of_the_list_is_short(world: Path, home_dir: str) -> None:
 def test_sessions_are_sorted_by_tokens_and_by_what_they_cost(known: index.Index) -> None:
     """The largest first, of equals none is lost."""
     costs = {name: float(number % 3) for number, name in enumerate(IDS)}
+    bills = {name: {"dollars": dollars} for name, dollars in costs.items()}
 
-    rows, count = known.page_of_sessions(index.Filter(sort="cost"), 50, costs)
+    rows, count = known.page_of_sessions(index.Filter(sort="cost"), 50, bills)
 
     assert ids(known, sort="tokens")[0] == ["2", "4", "3", "1", "0"]
     assert [costs[row["id"]] for row in rows] == [2.0, 1.0, 1.0, 0.0, 0.0]

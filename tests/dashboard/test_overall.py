@@ -206,9 +206,9 @@ def test_sessions_are_sorted_by_what_they_cost(home_dir: str, folder: Path) -> N
         session(folder, name).reply(50_000)
     known = index.Index(home_dir)
     known.refresh()
-    costs = {names[0]: 0.5, names[2]: 2.0}
+    bills = {names[0]: {"dollars": 0.5}, names[2]: {"dollars": 2.0}}
 
-    rows, _ = known.page_of_sessions(index.Filter(sort="cost"), 50, costs)
+    rows, _ = known.page_of_sessions(index.Filter(sort="cost"), 50, bills)
 
     assert [row["id"] for row in rows] == [names[2], names[0], names[1]]
 

@@ -30,7 +30,7 @@ _SEARCHED = ("title", "id", "project", "model")
 # What is kept of each compaction.
 _COMPACTION = "uuid at pre_tokens post_tokens rewritten_tokens summary_characters"
 SORTS = {"newest": "", "fullest": "peak", "compacted": "compactions"}
-SORTS |= {"tokens": "tokens", "cost": "cost(id)"}
+SORTS |= {"tokens": "used(id, 'tokens', tokens)", "cost": "used(id, 'dollars', NULL)"}
 
 
 class Filter(NamedTuple):
@@ -93,7 +93,7 @@ class Index:
         self,
         wanted: Filter,
         size: int,
-        costs: Mapping[str, float | None],
+        bills: Mapping[str, Mapping[str, Any]],
         active: Collection[str] | None = None,
     ) -> tuple[list[dict[str, Any]], int]:
         """A page of the sessions that were asked for, and how many there are in all.
@@ -101,11 +101,14 @@ class Index:
         Args:
             wanted: which ones, in which order.
             size: of a page.
-            costs: dollars by session, which are not in the index, for who sorts by them.
+            bills: by session what it used, subagents included: `tokens` and `dollars`.
             active: the only sessions that are wanted; None for all.
         """
         running = in_use.open_sessions(paths.client_config_dir())
         lately = time.time() - story.PAUSE_S
+
+        def used(name: str, what: str, own: float | None) -> Any:
+            return bills.get(name, {}).get(what, own)
 
         def is_running(name: str, last_at: float) -> bool:
             return name in running or last_at > lately
@@ -127,7 +130,7 @@ class Index:
         order = f"ORDER BY {first} DESC LIMIT :size OFFSET :start"
         with store.opened(self.home_dir, in_memory=False) as figures:
             base = figures.base
-            base.create_function("cost", 1, costs.get)
+            base.create_function("used", 3, used)
             base.create_function("is_active", 1, (active or ()).__contains__)
             base.create_function("is_running", 2, is_running)
             (count,) = base.execute(f"SELECT count(*) {chosen}", values).fetchone()

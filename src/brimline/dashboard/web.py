@@ -150,7 +150,7 @@ class Dashboard:
         self.wanted = threading.Event()
         self.spendings: list[Spending] = []
         """What the requests of every session used."""
-        self.costs: dict[str, float | None] = {}
+        self.bills: dict[str, dict[str, Any]] = {}
         self._tell = lru_cache(_KEPT_STORIES)(lambda path, _stamp: story.read_story(path, home_dir))
         self._lock = threading.Lock()
 
@@ -191,13 +191,13 @@ class Dashboard:
         self.spendings = spending.read_spendings(self.home_dir, reader.all_transcripts(), own)
         self.index.refresh()
         rows = bill.bill_rows_by_group(self.spendings, ("session",), own)
-        self.costs = {row["session"]: row["dollars"] for row in rows}
+        self.bills = {row["session"]: row | {"tokens": bill.tokens_of_row(row)} for row in rows}
 
     def sessions_page(self, request: Request) -> Response:
         """The list, filtered."""
         wanted = _parse_filter_query(request)
         rows, count = self.index.page_of_sessions(
-            wanted, _PAGE_SIZE, self.costs, self._sessions_of_day(wanted.day)
+            wanted, _PAGE_SIZE, self.bills, self._sessions_of_day(wanted.day)
         )
         last = -(-count // _PAGE_SIZE)
         asked = request.query_params.items()
@@ -210,7 +210,7 @@ class Dashboard:
             return Response(status_code=204)
         values: dict[str, Any] = {"rows": rows, "count": count, "wanted": wanted, "pages": last}
         values |= {f"{name}s": self.index.values_of_column(name) for name in ("project", "model")}
-        values |= {"live": live, "query": urlencode(more), "sorts": SORTS, "costs": self.costs}
+        values |= {"live": live, "query": urlencode(more), "sorts": SORTS, "bills": self.bills}
         return self._render("sessions.html", "Sessions", **values)
 
     def _sessions_of_day(self, text: str) -> set[str] | None:
