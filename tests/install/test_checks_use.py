@@ -12,10 +12,8 @@ import pytest
 from brimline.bulk import contents, put, retention
 from brimline.fast import clock, paths
 from brimline.fast import json as fast_json
-from brimline.install import checks_mod, checks_use, client, command, doctor, entries, jsontext
+from brimline.install import checks_mod, checks_use, client, doctor, entries, jsontext
 from brimline.install.checks_use import _MESSAGE_LENGTH
-from brimline.install.parts import Plan
-from brimline.install.records import Change
 from brimline.settings import clientsettings, config
 from brimline.state import logs
 from brimline.testing import SessionBuilder
@@ -110,18 +108,6 @@ def test_the_reason_of_a_client_is_its_last_line_up_to_200_characters(no_client:
     assert client.run_client_or_problem(["mcp"]) == "x" * _MESSAGE_LENGTH
     fake_claude.script(no_client, "#!/bin/sh\necho fine\n")
     assert client.run_client_or_problem(["mcp"]) is None
-
-
-@pytest.mark.parametrize(("size", "is_shown"), [(8_000, True), (8_001, False)])
-def test_a_new_file_is_shown_in_a_patch_up_to_8000_bytes(size: int, is_shown: bool) -> None:
-    """A file that was there is shown whatever its size."""
-    data = b"x" * (size - 1) + b"\n"
-
-    new = command._diff_of_plan(Plan([Change("/f", None, data)]), in_full=False)
-    changed = command._diff_of_plan(Plan([Change("/f", b"y\n", data)]), in_full=False)
-
-    assert new.startswith("--- /dev/null\n" if is_shown else "+++ /f: new, 8.0 kB; ")
-    assert changed.startswith("--- /f\n+++ /f\n")
 
 
 @pytest.mark.parametrize(

@@ -265,38 +265,15 @@ def test_only_a_plain_file_is_read(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("raw", "lines"),
-    [
-        (None, []),
-        (b"", []),
-        (b"a", ["a"]),
-        (b"a\n", ["a\n"]),
-        (b"a\n\nb", ["a\n", "\n", "b"]),
-        ("a\u2028b\n".encode(), ["a\u2028b\n"]),
-    ],
-)
-def test_a_patch_has_the_lines_of_a_file(raw: bytes | None, lines: list[str]) -> None:
-    """Broken where the file has line breaks, and nowhere else."""
-    assert command._decoded_lines_keeping_ends(raw) == lines
+def test_a_patch_is_exact_to_the_last_newline() -> None:
+    """Broken where the file has line breaks, and nowhere else; of the settings alone."""
+    old, new = "a\u2028b\nc".encode(), "a\u2028b\nd\n".encode()
+    plan = parts.Plan([Change("/other", None, b"x"), Change("/both", old, new)])
 
-
-def test_a_patch_shows_a_long_new_file_by_its_size() -> None:
-    """In full only for programs; what is removed or changed is shown always."""
-    long = b"x" * 100_000 + b"\n"
-    new, gone = Change("/new", None, long), Change("/gone", b"old", None)
-    changed = Change("/both", b"a\nb", b"a\nc")
-
-    short = command._diff_of_plan(parts.Plan([new, gone, changed]), in_full=False)
-    full = command._diff_of_plan(parts.Plan([new, gone, changed]), in_full=True)
-
-    assert short.startswith("+++ /new: new, 100.0 kB; --json shows it\n--- /gone\n+++ /dev/null\n")
-    assert full.startswith("--- /dev/null\n+++ /new\n@@ -0,0 +1 @@\n+xxx")
-    assert short.split("--- /gone")[1] == full.split("--- /gone")[1]
-    assert short.endswith(
-        "--- /both\n+++ /both\n@@ -1,2 +1,2 @@\n a\n"
-        "-b\n\\ No newline at end of file\n+c\n\\ No newline at end of file\n"
+    assert command._diff_of_settings(plan, "/both") == (
+        "--- /both\n+++ /both\n@@ -1,2 +1,2 @@\n a\u2028b\n-c\n\\ No newline at end of file\n+d\n"
     )
+    assert command._diff_of_settings(plan, "/gone") == ""
 
 
 def test_remarks_say_what_is_wrong_then_what_stays_then_what_to_run() -> None:

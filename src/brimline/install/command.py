@@ -19,8 +19,6 @@ from brimline.install.parts import Plan, Settings
 from brimline.settings import config, pinned, plugins
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from brimline.install.records import Change
 
     Part = Settings | Mod | parts.Commands | parts.McpServer
@@ -29,15 +27,13 @@ _AT_WORK = "the plugin {0} is at work: what this installs rests while that is on
 _STAYS = "the plugin stays: `claude plugin uninstall {0}` takes it out"
 _ALLOWS = "allow   the model to fetch unasked what the same project stored"
 _KEEPS = "stores  usage figures, large results, messages and replies, past sessions too"
-# A new file that is longer is the mod's program, in which the settings would drown.
-_LONG_BYTES = 8_000
 _NO_NEWLINE = "\n\\ No newline at end of file\n"
 
 
 @output.command("install")
 @click.option("--no-mod", is_flag=True, help="Leave compactions to the client.")
 @click.option("--interpreter", metavar="PATH", help="The Python that runs the hooks.")
-@click.option("--diff", is_flag=True, help="Show every line that changes.")
+@click.option("--diff", is_flag=True, help="Show what changes in your settings.")
 @output.dry_run_option
 @output.yes_option
 def install(
@@ -63,7 +59,7 @@ def install(
     remarks = Plan(notes=_notes_on_plugin(project_dir, _AT_WORK))
     whole = Plan.join_plans([*plans, remarks])
     report = {"settings": place, "interpreter": wired.interpreter}
-    patch = _diff_of_plan(whole, in_full=as_json) if diff or dry_run else ""
+    patch = _diff_of_settings(whole, place) if diff or dry_run else ""
     shown = [patch.rstrip("\n")] * bool(diff and patch) + _lines_of_plans(to_install, plans, wired)
     already = f"Already installed in {place}; nothing to change."
     if dry_run:
@@ -241,26 +237,19 @@ def _plan_document(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _diff_of_plan(plan: Plan, *, in_full: bool) -> str:
-    """The changes as a patch, exact to the last newline; else long new files by their size."""
-    lines = [line for change in plan.files for line in _diff_lines_of_file(change, in_full=in_full)]
-    return "".join(line if line.endswith("\n") else line + _NO_NEWLINE for line in lines)
-
-
-def _diff_lines_of_file(change: Change, *, in_full: bool) -> Iterable[str]:
-    path, before, after = change
-    size = len(after or b"")
-    if before is None and size > _LONG_BYTES and not in_full:
-        return [f"+++ {path}: new, {output.size_text(size)}; --json shows it\n"]
-    old, new = ["/dev/null" if raw is None else path for raw in (before, after)]
-    return difflib.unified_diff(
-        _decoded_lines_keeping_ends(before), _decoded_lines_keeping_ends(after), old, new
+def _diff_of_settings(plan: Plan, path: str) -> str:
+    """The change of the settings as a patch, exact to the last newline; empty without one."""
+    change = next((change for change in plan.files if change.path == path), None)
+    if change is None:
+        return ""
+    names = ["/dev/null" if raw is None else path for raw in (change.before, change.after)]
+    before, after = (
+        # Of a text, it would also break at characters that may stand inside a JSON string.
+        [line.decode("utf-8", "replace") for line in (raw or b"").splitlines(keepends=True)]
+        for raw in (change.before, change.after)
     )
-
-
-def _decoded_lines_keeping_ends(raw: bytes | None) -> list[str]:
-    # Of a text, it would also break at characters that may stand inside a JSON string.
-    return [line.decode("utf-8", "replace") for line in (raw or b"").splitlines(keepends=True)]
+    lines = difflib.unified_diff(before, after, names[0], names[1])
+    return "".join(line if line.endswith("\n") else line + _NO_NEWLINE for line in lines)
 
 
 def _make_data_folder_and_compile(wired: entries.Wiring, project_dir: str) -> list[str]:
