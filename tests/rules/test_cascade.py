@@ -98,25 +98,6 @@ def test_imports_are_found_outside_code_and_notes(tree: Tree, text: str, found: 
     assert tree.names(tree.gather())[1:] == [f"project/{name}" for name in found]
 
 
-@pytest.mark.parametrize(
-    ("files", "circle"),
-    [
-        ({"CLAUDE.md": "@CLAUDE.md"}, "CLAUDE.md → CLAUDE.md"),
-        ({"CLAUDE.md": "@a.md", "a.md": "@CLAUDE.md"}, "CLAUDE.md → a.md → CLAUDE.md"),
-        ({"CLAUDE.md": "@a.md", "a.md": "@b.md", "b.md": "@a.md"}, "a.md → b.md → a.md"),
-    ],
-)
-def test_a_circle_of_imports_is_reported(tree: Tree, files: dict[str, str], circle: str) -> None:
-    """And every file of it is read once."""
-    for name, text in files.items():
-        tree.put(f"project/{name}", text)
-
-    found = tree.gather()
-
-    assert sorted(tree.names(found)) == sorted(f"project/{name}" for name in files)
-    assert [problem.text for problem in found.problems] == [f"imports go in a circle: {circle}"]
-
-
 def test_a_project_cannot_have_files_from_outside_read(tree: Tree) -> None:
     """Neither by import nor by link; each attempt is told, and the user's own files may."""
     secret = tree.put("home/secret.md", "SECRET")
@@ -210,9 +191,3 @@ def test_paths_in_a_rule_file_mean_what_the_client_means(tree: Tree, front: str,
     tree.put("project/.claude/rules/r.md", f"---\n{front}\n---\nrule")
 
     assert bool(tree.names(tree.gather("src/a.ts"))) is hit
-
-
-def said(tree: Tree, *active: str) -> dict[str, str]:
-    """When the client loads each file."""
-    found = tree.gather(*active)
-    return {tree.name(s.path): s.client for s in found.sources if tree.owns(s.path)}

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brimline.fast import io
-from brimline.rules import cascade, lines, marked
+from brimline.rules import lines, marked
 
 if TYPE_CHECKING:
     from .conftest import Tree
@@ -226,39 +226,3 @@ def test_those_come_back_that_the_client_loaded_on_the_way(tree: Tree) -> None:
 def rule(text: str, line: int = 1) -> marked.Rule:
     """A rule of some file."""
     return marked.Rule(text, "/p/CLAUDE.md", line)
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "is_same"),
-    [
-        ("Run tests", "run   TESTS.", True),
-        ("Run tests", "**Run** `tests`!", True),
-        ("Run tests", "“Run” 'tests' . .", True),
-        ("Run tests", "Run\ntests", True),
-        ("Run tests", "Run tests?", False),
-        ("Run tests", "- Run tests", False),
-        ("Run tests", "Run the tests", False),
-    ],
-)
-def test_rules_in_the_same_words_are_one(one: str, other: str, is_same: bool) -> None:
-    """Whatever their case, decoration and end."""
-    assert (rule(one).hash_of_words == rule(other).hash_of_words) is is_same
-    assert len(rule(one).hash_of_words) == 12
-
-
-@pytest.mark.parametrize(("total", "first"), [(900, 600), (12_000, 8_000), (15_000, 11_000)])
-def test_room_for_the_file_at_hand_is_a_third_or_that_of_one_file(total: int, first: int) -> None:
-    """Whether or not there is one; without a file at hand nothing is kept."""
-    general = [
-        cascade.Source(f"/p/{n}", "project", "", "start", text=str(n) * 4_000) for n in range(9)
-    ]
-    near = cascade.Source("/p/a/b", "child", "", "read", text="n" * 9_000)
-
-    alone = marked.text_of_all_files(general, has_file=True, total=total)
-    both = marked.text_of_all_files([*general, near], total=total)
-
-    assert len(alone) == first
-    assert len(marked.text_of_all_files(general, total=total)) == total
-    assert both.startswith(alone + "\n" + marked.BOUNDARY + "\n\n")
-    assert len(both) <= total
-    assert near.text[:100] in both
