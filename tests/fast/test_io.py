@@ -16,19 +16,6 @@ from brimline.fast import io
 from brimline.fast.io import _MOST_DIGITS
 
 
-def test_a_line_is_appended_and_folders_are_made(world: Path) -> None:
-    """Missing folders come into being private, and so does the file."""
-    path = world / "a" / "b" / "log.jsonl"
-
-    io.append_line(str(path), "one")
-    io.append_line(str(path), "zwei ü")
-
-    assert path.read_text(encoding="utf-8") == "one\nzwei ü\n"
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
-    assert stat.S_IMODE(path.parent.parent.stat().st_mode) == 0o700
-
-
 def test_a_file_is_replaced_whole(world: Path) -> None:
     """And nothing is left behind, also where it fails; of those who create one exactly one does."""
     path = world / "folder" / "file"
@@ -83,16 +70,6 @@ def test_a_folder_that_cannot_be_made_raises_an_os_error(world: Path) -> None:
     for path in (f"{world}/file/a/b", f"{world}/link/a/b", ""):
         with pytest.raises(OSError):  # noqa: PT011 - the kind differs by path
             io.make_folder_and_parents(path)
-
-
-def test_more_than_one_block_is_read_to_the_end(world: Path) -> None:
-    """Large files come in several reads."""
-    data = os.urandom(3 << 20)
-    (world / "file").write_bytes(data)
-
-    assert io.read_file(str(world / "file")) == data
-    assert io.read_file(str(world / "file"), 2 << 20) == data[: 2 << 20]
-    assert io.read_file(str(world / "file"), 10) == data[:10]
 
 
 def test_what_is_not_there_is_empty_and_names_of_any_bytes_survive(world: Path) -> None:
@@ -153,16 +130,6 @@ def test_a_number_is_plain_digits(text: str, number: int | None) -> None:
     assert io.parse_positive_number(text) == number
 
 
-def test_variables_are_found_by_how_their_names_begin(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Some may be left out."""
-    monkeypatch.setenv("XYZ_A", "1")
-    monkeypatch.setenv("XYZ_B", "2")
-
-    assert sorted(io.env_names_with_prefix("XYZ_")) == ["XYZ_A", "XYZ_B"]
-    assert io.env_names_with_prefix("XYZ_", ("XYZ_A",)) == ["XYZ_B"]
-    assert (io.env("XYZ_A"), io.env("XYZ_C")) == ("1", None)
-
-
 @pytest.mark.parametrize(("size", "rotated"), [(10, False), (11, True)])
 def test_a_log_is_put_aside_beyond_its_limit(world: Path, size: int, rotated: bool) -> None:
     """The one before it is dropped, and one that is missing is fine."""
@@ -220,16 +187,6 @@ def test_a_file_may_be_a_program(world: Path, mode: int) -> None:
     path.chmod(mode)
 
     assert list(io.lines_backward_with_offsets(str(path))) == [(4, b""), (2, b"b"), (0, b"a")]
-
-
-@pytest.mark.parametrize("kind", ["folder", "pipe"])
-def test_what_is_no_file_has_no_lines(world: Path, kind: str) -> None:
-    """It is refused in words, and not waited for."""
-    path = world / kind
-    path.mkdir() if kind == "folder" else os.mkfifo(path)
-
-    with pytest.raises(OSError, match="not a regular file"):
-        list(io.lines_backward_with_offsets(str(path)))
 
 
 @pytest.mark.parametrize("size", [0, 1, 65_535, 65_536, 65_537, 327_680, 327_681, 1_400_000])

@@ -115,16 +115,6 @@ def test_a_session_id_never_leaves_its_folder(session_id: object) -> None:
     assert not set(folder.name) & set("./\\ \0~")
 
 
-def test_each_project_has_a_policy_of_its_own() -> None:
-    """Different folders give different files, however alike; one folder always the same."""
-    folders = ["/a", "/b", "/a/b", "/ab", "/ä", "/a" * 400]
-    files = [paths.policy_file("/data", folder) for folder in folders]
-
-    assert len(set(files)) == len(folders)
-    assert files == [paths.policy_file("/data", folder) for folder in folders]
-    assert all(len(Path(file).name) == 29 for file in files)
-
-
 @pytest.mark.parametrize(
     ("links", "end"), [(1, "file"), (_MOST_LINKS, "file"), (_MOST_LINKS + 1, "link-40")]
 )
