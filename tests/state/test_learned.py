@@ -112,36 +112,6 @@ def test_a_sample_counts_where_it_was_expected(changes: dict[str, Any], usable: 
 
 
 @pytest.mark.parametrize(
-    ("sizes", "point"),
-    [
-        ([160_000, 170_000], None),
-        ([160_000, 180_000, 170_000], 170_000),
-        ([160_000, 161_000, 180_000, 181_000], 170_500),
-        ([150_000] * 5 + [170_000] * 10, 170_000),
-        ([170_000] * 5 + [150_000] * 6 + [180_000] * 4, 150_000),
-    ],
-)
-def test_a_point_is_the_median_of_the_last_ten(
-    home_dir: str, sizes: list[int], point: int | None
-) -> None:
-    """From three on."""
-    for tokens in sizes:
-        learned.record_sample(home_dir, sample(tokens=tokens))
-
-    assert learned.learned_points_by_window(home_dir) == (
-        {} if point is None else {"200000:200000": point}
-    )
-
-
-def test_what_was_refused_is_no_more_than_the_window(home_dir: str) -> None:
-    """One result can overshoot it."""
-    for _ in range(3):
-        learned.record_sample(home_dir, sample(tokens=900_000, ending="refusal"))
-
-    assert learned.learned_points_by_window(home_dir) == {"200000:200000:refusal": 200_000}
-
-
-@pytest.mark.parametrize(
     ("before", "trigger", "tokens"),
     [
         ({}, "auto", 107),

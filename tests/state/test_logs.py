@@ -12,7 +12,7 @@ import pytest
 from brimline.fast import io, paths
 from brimline.figures import spool
 from brimline.state import logs
-from brimline.state.logs import _AUDIT_LIMIT_BYTES, _ERRORS_LIMIT_BYTES
+from brimline.state.logs import _AUDIT_LIMIT_BYTES
 from brimline.state.session import SessionState
 
 if TYPE_CHECKING:
@@ -150,15 +150,6 @@ def test_a_full_log_is_put_aside_once(home_dir: str, monkeypatch: pytest.MonkeyP
     assert logs.recent_failures(home_dir, 0)[-1]["message"] == "failure 29"
 
 
-def test_a_failure_behind_a_torn_line_is_told(home_dir: str) -> None:
-    """The disk was full a moment ago: that is when failures are many."""
-    Path(home_dir).mkdir(parents=True, exist_ok=True)
-    Path(paths.error_log(home_dir)).write_text('{"v":1,"at":1794643863.0,"event":"St')
-    logs.record_failure(home_dir, "Stop", ValueError("behind"))
-
-    assert [line["message"] for line in logs.recent_failures(home_dir, 0)] == ["behind"]
-
-
 def test_a_failure_is_told_in_few_words(home_dir: str) -> None:
     """Of an event's name forty characters, of what went wrong three hundred."""
     for size in (0, 1):
@@ -178,21 +169,6 @@ def test_failures_since_a_moment_are_told_that_moment_included(home_dir: str) ->
         io.append_line(path, json.dumps({"v": 1, "at": at}))
 
     assert [line["at"] for line in logs.recent_failures(home_dir, 2.0)] == [2.0, 3]
-
-
-@pytest.mark.parametrize(("more", "is_put_away"), [(0, False), (1, True)])
-def test_a_log_of_failures_is_put_away_beyond_256_kb(
-    home_dir: str, more: int, is_put_away: bool
-) -> None:
-    """Not at that."""
-    path = Path(paths.error_log(home_dir))
-    path.parent.mkdir(parents=True)
-    path.write_bytes(b"x" * ((_ERRORS_LIMIT_BYTES - 1) + more) + b"\n")
-
-    logs.record_failure(home_dir, "Stop", ValueError("new"))
-
-    assert Path(f"{path}.old").exists() is is_put_away
-    assert [line["message"] for line in logs.recent_failures(home_dir, 0)] == ["new"]
 
 
 def test_times_are_kept_to_the_millisecond_and_what_a_hook_took_to_a_tenth_of_it(

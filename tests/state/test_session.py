@@ -112,32 +112,6 @@ def test_what_a_session_spools_is_read_back(home_dir: str) -> None:
     assert names(spool.read_events_and_damage(state.folder)[0])[:2] == ["E0", "E1"]
 
 
-@pytest.mark.parametrize(
-    ("text", "events", "damaged"),
-    [
-        ("", [], 0),
-        ("garbage", [], 1),
-        (line(1) + line(2), ["E1", "E2"], 0),
-        ('{"v":1,"event":"E1"}', [], 1),
-        ('{"v":1,"event":"E1","at":true}', [], 1),
-        ('{"v":1,"event":"E1","at":1e300}', [], 1),
-        ('{"v":1,"event":3,"at":1}', [], 1),
-        ("[1]", [], 1),
-    ],
-)
-def test_what_is_no_event_is_counted(
-    text: str, events: list[str], damaged: int, home_dir: str
-) -> None:
-    """And costs its neighbours nothing."""
-    folder = Path(SessionState(home_dir, "abc").folder)
-    folder.mkdir(parents=True)
-    (folder / "spool.jsonl").write_text(text)
-
-    found = spool.read_events_and_damage(str(folder))
-
-    assert (names(found[0]), found[1]) == (events, damaged)
-
-
 def test_the_newer_of_status_line_and_mod_is_told(home_dir: str) -> None:
     """The mod tells how full it is; all else is as the status line told it."""
     state = SessionState(home_dir, "s")
@@ -215,27 +189,6 @@ def test_a_session_begins_with_its_first_line(home_dir: str) -> None:
     assert state.begun_at() is None
 
 
-def test_the_last_line_of_an_event_is_found(home_dir: str) -> None:
-    """A gateway's are apart, and are read too."""
-    state = SessionState(home_dir, "s")
-    assert state.last_spooled_row_of("Stop") == {}
-    for number in (1, 2):
-        state.spool_event("Stop", {"n": number})
-        state.spool_event("Gateway", {"n": number + 10})
-    state.spool_event("Other", {"n": 3})
-
-    assert (state.last_spooled_row_of("Stop")["n"], state.last_spooled_row_of("Gateway")["n"]) == (
-        2,
-        12,
-    )
-    assert state.last_spooled_row_of("Missing") == {}
-    assert state.recent_cold_compaction_row() == {}
-    state.spool_event("MovedOut", {"results": 4})
-    assert state.recent_cold_compaction_row()["results"] == 4
-    state.spool_event("MovedOut", {"results": 5, "at": 1_000.0})
-    assert state.recent_cold_compaction_row() == {}
-
-
 def test_a_session_is_switched_off_and_on(home_dir: str) -> None:
     """By a file in its folder."""
     assert SessionState(home_dir, "s").is_off is False
@@ -243,25 +196,6 @@ def test_a_session_is_switched_off_and_on(home_dir: str) -> None:
     assert SessionState(home_dir, "s").is_off is True
     SessionState(home_dir, "s").switch_off_or_on(off=False)
     assert SessionState(home_dir, "s").is_off is False
-
-
-@pytest.mark.parametrize(
-    ("change", "is_sound"),
-    [
-        ({}, True),
-        ({"at": "1"}, False),
-        ({"silence": 7}, False),
-        ({"cost_usd": "1"}, False),
-        ({"cost_usd": 1}, True),
-        ({"window_tokens": 1.5}, False),
-        ({"occupancy_tokens": "1"}, False),
-        ({"output_tokens": 3}, True),
-        ({"model": 7}, False),
-    ],
-)
-def test_a_snapshot_is_sound_if_each_part_is_right(change: dict[str, Any], is_sound: bool) -> None:
-    """Every part may be unknown."""
-    assert Snapshot(**{"at": 1.0} | change).has_values_of_right_types() is is_sound
 
 
 @pytest.mark.parametrize(
