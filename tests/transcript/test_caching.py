@@ -63,6 +63,50 @@ def test_every_break_has_its_cause(session: SessionBuilder) -> None:
     assert found.causes["expired"] == 1
 
 
+@pytest.mark.parametrize(
+    ("held", "read", "breaks"),
+    [
+        (40_000, 38_000, []),
+        (40_000, 37_999, [2_001]),
+        (100_000, 95_000, []),
+        (100_000, 94_999, [5_001]),
+        (40_000, 50_000, []),
+    ],
+)
+def test_a_prefix_is_broken_from_a_twentieth_and_two_thousand_tokens_on(
+    session: SessionBuilder, held: int, read: int, breaks: list[int]
+) -> None:
+    """Less may be a mark that moved."""
+    reply(session, 0, held)
+    reply(session, read, 0)
+
+    assert [one.tokens for one in cached(session).breaks] == breaks
+
+
+@pytest.mark.parametrize(
+    ("pause", "edit_after", "cause"),
+    [
+        (299, None, "unknown"),
+        (300, None, "expired"),
+        (10, 0.0, "gateway, due"),
+        (10, 16.0, "gateway, due"),
+        (10, 16.1, "unknown"),
+        (10, -0.1, "unknown"),
+    ],
+)
+def test_a_cause_is_told_where_the_times_fit(
+    session: SessionBuilder, pause: int, edit_after: float | None, cause: str
+) -> None:
+    """A cache lives five minutes; an edit is noted up to five seconds after the reply."""
+    reply(session, 0, 50_000)
+    first = session.now
+    session.now += pause
+    reply(session, 0, 50_000)
+    edits = {} if edit_after is None else {first + edit_after: "due"}
+
+    assert [one.cause for one in cached(session, edits).breaks] == [cause]
+
+
 def test_the_kinds_that_came_between_are_told_the_most_frequent_first(
     session: SessionBuilder,
 ) -> None:

@@ -21,6 +21,27 @@ if TYPE_CHECKING:
     from brimline.testing import SessionBuilder
 
 
+def test_clients_differ_in_what_they_write(session: SessionBuilder) -> None:
+    """An expected size until a request was made, blocks, the summary alone; no subagent's rows."""
+    figures = {"trigger": "auto", "preTokens": 167_000, "postTokens": 30_000}
+    session.row("system", subtype="compact_boundary", compactMetadata=figures)
+    assert measure(session.path).compactions[0].post_tokens == 30_000
+    content = [{"type": "text", "text": "x" * 700}, {"type": "text", "text": "y" * 70}]
+    session.row("user", message={"content": content}, isCompactSummary=True)
+    session.row("system", subtype="compact_boundary", isSidechain=True)
+    session.reply(9_000, isSidechain=True)
+    session.reply(41_000)
+    session.compact(0, summary="x" * 500, legacy=True)
+    session.compact(0, summary="x" * 400, legacy=True)
+    session.reply(40_000)
+
+    first, second, third = measure(session.path).compactions
+
+    assert (first.post_tokens, first.summary_characters) == (41_000, 770)
+    assert (second.trigger, second.pre_tokens, second.post_tokens) == (None, None, None)
+    assert (third.post_tokens, third.summary_characters) == (40_000, 400)
+
+
 @pytest.mark.parametrize(
     "notice",
     [

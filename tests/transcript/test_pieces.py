@@ -136,6 +136,25 @@ def test_a_summary_counts_although_it_is_only_shown_in_the_transcript() -> None:
 
 
 @pytest.mark.parametrize(
+    ("fields", "characters"),
+    [
+        ({"signature": "s" * 240}, 0),
+        ({"signature": "s" * 242}, 1),
+        ({"signature": "s" * 244}, 3),
+        ({"data": "d" * 244}, 3),
+        ({"signature": "s" * 244, "data": "d" * 900}, 3),
+        ({"thinking": "abcd", "signature": "s" * 244}, 4),
+        ({"thinking": 5}, 0),
+    ],
+)
+def test_a_signature_tells_three_characters_in_four_beyond_its_frame(
+    fields: dict[str, Any], characters: int
+) -> None:
+    """Hidden thinking is measured by its data."""
+    assert pieces.thought_characters(fields) == characters
+
+
+@pytest.mark.parametrize(
     ("kind", "field"),
     [
         *[("agent_listing_delta", "addedLines"), ("deferred_tools_delta", "addedLines")],
@@ -152,6 +171,25 @@ def test_what_is_sent_without_a_rendered_text_counts_by_one_field(kind: str, fie
     assert kinds(plain | {"rendered": "abcdef"}) == [("client", 6)]
 
 
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        ({"hookName": "Stop:x", "hookEvent": "Stop"}, "Stop:x"),
+        ({"hookEvent": "Stop"}, "Stop"),
+        ({}, "hook"),
+    ],
+)
+def test_a_hook_is_named_by_its_name_its_event_or_as_one(
+    fields: dict[str, Any], named: str
+) -> None:
+    """Without texts of its own the whole of what was sent is one piece."""
+    row = attached("hook_success", **fields, rendered="x" * 40)
+    shared = attached("hook_additional_context", content=["a", "bbb"], **fields, rendered="x" * 41)
+
+    assert found(row) == [Piece("hook", 40, named)]
+    assert found(shared) == [Piece("hook", 10, named), Piece("hook", 30, named)]
+
+
 def test_a_result_of_ours_is_known_wherever_our_mark_stands() -> None:
     """A hook's text has to begin with it."""
     result = {"type": "tool_result", "tool_use_id": "t", "content": "see [brimline: x]"}
@@ -161,6 +199,25 @@ def test_a_result_of_ours_is_known_wherever_our_mark_stands() -> None:
 
     assert (ours.ours, others.ours) == (True, False)
     assert [piece.ours for piece in found(said)] == [False]
+
+
+def test_a_row_tells_its_request_its_prompt_and_whether_a_compaction_begins() -> None:
+    """Each of its own row; the last row of a reply says whether its figures are final."""
+    message = {"id": "m", "content": [], "usage": {"input_tokens": 5}}
+    session = Session()
+    reply, end = (
+        session.read_row({"type": "assistant", "message": message | {"stop_reason": reason}})
+        for reason in (None, "end_turn")
+    )
+    said = session.read_row(user("hello"))
+    boundary = session.read_row({"type": "system", "subtype": "compact_boundary"})
+    summary = session.read_row(user("so far", isCompactSummary=True))
+
+    assert reply.request is end.request is session.requests[0]
+    assert (session.requests[0].tokens, session.requests[0].is_final) == (5, True)
+    assert (said.entry.prompt, said.request, said.is_boundary) == ("hello", None, False)
+    assert (boundary.is_new_compaction, summary.is_new_compaction) == (True, False)
+    assert (boundary.entry, summary.entry.pieces) == (pieces.Entry(), (Piece("summary", 6),))
 
 
 @pytest.mark.parametrize(("before", "is_found"), [(1_968, True), (1_969, False)])

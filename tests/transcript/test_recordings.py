@@ -22,6 +22,7 @@ from brimline.figures import bill, spending
 from brimline.recall import deep
 from brimline.session import inspect, purge, repair, session_documents
 from brimline.transcript import read, row
+from brimline.transcript.typed import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -95,6 +96,33 @@ def test_every_reader_says_what_it_says_without_the_compaction(
     """Turns, requests, messages, files, commands, checks, cost, and what memory takes in."""
     plain, compacted = (recordings / name / f"{kind}.jsonl" for kind in KINDS)
     assert reader(str(compacted), home_dir) == reader(str(plain), home_dir)
+
+
+@pytest.mark.parametrize("name", [*NAMES, FORKED])
+def test_what_is_in_the_context_is_what_was_sent(recordings: Path, name: str) -> None:
+    """The occupancy is the last request's; calls and replies are equal to it to a character.
+
+    So are results, but for what the client attaches, some of which it sends inside them.
+    """
+    path = str(recordings / name / "compacted.jsonl")
+    last = sent(recordings, name)["last"]
+    held: Counter[str] = Counter()
+    carried: Counter[str] = Counter()
+    for each in Session().rows_of(path):
+        if each.is_boundary:
+            held.clear()
+        if each.request:
+            carried = held.copy()
+        for piece in each.entry.pieces:
+            held[piece.kind] += piece.characters
+    composed = inspect.inspect(path).context.composed
+
+    assert composed.occupancy_tokens == composed.parts.total() == last["tokens"]
+    characters = last["characters"]
+    for kind in ("assistant", "tool_input"):
+        assert carried[kind] == characters[kind], kind
+    attached = carried["client"] + carried["hook"]
+    assert carried["tool_result"] <= characters["tool_result"] <= carried["tool_result"] + attached
 
 
 def test_a_fork_has_what_was_said_before_the_compaction(recordings: Path) -> None:

@@ -154,6 +154,30 @@ def test_a_fact_is_read_by_its_key(fact: Callable[[Any], Any], fields: Any, expe
     assert type(found) is type(expected)
 
 
+@pytest.mark.parametrize(
+    ("change", "counted"),
+    [
+        ({}, True),
+        ({"type": "user"}, False),
+        ({"isSidechain": True}, False),
+        ({"isApiErrorMessage": True}, False),
+        ({"message": {"model": "<synthetic>", "usage": {"input_tokens": 1}}}, False),
+        ({"message": {"usage": {"input_tokens": 0}}}, False),
+        ({"message": {"usage": {"input_tokens": 1}}}, True),
+        ({"message": {"usage": {"input_tokens": "1"}}}, False),
+        ({"message": {"usage": [1]}}, False),
+        ({"message": None}, False),
+    ],
+)
+def test_a_reply_of_the_main_thread_has_a_usage(change: Row, counted: bool) -> None:
+    """Not what the client wrote by itself, nor one that took nothing."""
+    message = {"id": "m", "model": "x", "usage": {"input_tokens": 3, "output_tokens": 2}}
+
+    assert (usage.usage_of({"type": "assistant", "message": message} | change) is not None) is (
+        counted
+    )
+
+
 def test_a_usage_tells_sizes_and_names() -> None:
     """The prompt is what was sent, read and written; what the cache did not have is fresh."""
     figures = {"input_tokens": 1, "cache_read_input_tokens": 20, "output_tokens": 7}
@@ -182,6 +206,63 @@ def test_a_usage_tells_sizes_and_names() -> None:
     assert row.costs_of(fields | {"isApiErrorMessage": True}) is None
     assert row.costs_of(fields | {"type": "user"}) is None
     assert row.costs_of({"type": "assistant", "message": {"usage": {"input_tokens": 0}}}) is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "count"),
+    [
+        ({"type": "user", "message": {"content": "abc"}}, 3),
+        ({"type": "user", "message": {"content": "abc"}, "isSidechain": True}, 0),
+        ({"type": "user", "message": {"content": "abc"}, "isVisibleInTranscriptOnly": True}, 0),
+        ({"type": "system", "message": {"content": "abc"}}, 0),
+        ({"type": "attachment", "rendered": ["ab", {"x": "c"}]}, 3),
+        ({"type": "attachment", "attachment": {"content": "abc"}}, 0),
+        ([], 0),
+    ],
+)
+def test_what_the_model_is_sent_of_a_row_is_counted(fields: Any, count: int) -> None:
+    """Of the main thread alone."""
+    assert usage.characters_model_is_sent(fields) == count
+
+
+@pytest.mark.parametrize(
+    ("content", "count"),
+    [
+        ("abcd", 4),
+        ([{"type": "text", "text": "abc"}, "loose"], 3),
+        ([{"type": "tool_use", "name": "Bash", "input": {"a": ["bc", {"d": "e"}], "n": 5}}], 7),
+        ([{"type": "thinking", "thinking": "ab", "signature": "xyz"}], 2),
+        ([{"type": "image"}, {"type": "document"}], 8_000),
+        ([{"type": "other", "text": "abc"}], 0),
+        ([{"type": "tool_result", "content": [{"type": "text", "text": "ab"}]}], 2),
+        ([{"type": "tool_result", "content": "abc"}], 3),
+        (None, 0),
+    ],
+)
+def test_content_of_every_kind_is_counted(content: Any, count: int) -> None:
+    """An image as much as four thousand characters."""
+    assert usage.content_characters(content) == count
+
+
+@pytest.mark.parametrize(
+    ("change", "blocks"),
+    [
+        ({}, 1),
+        ({"isSidechain": True}, 0),
+        ({"isApiErrorMessage": True}, 0),
+        ({"isVisibleInTranscriptOnly": True}, 0),
+        ({"isVisibleInTranscriptOnly": True, "isCompactSummary": True}, 1),
+        ({"type": "system"}, 0),
+        ({"message": {"content": "x", "model": "<synthetic>"}}, 0),
+        ({"message": {"content": [1, 2]}}, 2),
+        ({"message": {"content": 5}}, 0),
+    ],
+)
+def test_the_blocks_of_a_message_are_those_that_are_sent(change: Row, blocks: int) -> None:
+    """A plain text is one of them."""
+    fields = {"type": "user", "message": {"content": "x"}} | change
+
+    assert len(row.blocks_sent_to_model(fields)) == blocks
 
 
 def test_texts_in_results_are_found_with_their_places() -> None:
@@ -272,6 +353,26 @@ def test_what_stands_between_two_marks_is_found(text: str, inner: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("attachment", "expected"),
+    [
+        ({"type": "plan_mode", "planFilePath": "/p"}, "/p"),
+        ({"type": "plan_mode", "planFilePath": "/p", "planExists": True}, "/p"),
+        ({"type": "plan_mode", "planFilePath": "/p", "planExists": False}, ""),
+        ({"type": "other", "planFilePath": "/p"}, ""),
+        ({"type": "plan_mode"}, ""),
+    ],
+)
+def test_a_plan_is_known_by_its_file(attachment: Row, expected: str) -> None:
+    """Where there is one."""
+    fields = {"type": "attachment", "attachment": attachment}
+
+    assert row.plan_file_of(fields) == expected
+    assert row.reminded_tasks(fields) is None
+    reminder = {"type": "attachment", "attachment": {"type": "task_reminder", "content": [1]}}
+    assert row.reminded_tasks(reminder) == [1]
+
+
+@pytest.mark.parametrize(
     ("change", "expected"),
     [
         ({}, "hello"),
@@ -291,6 +392,30 @@ def test_a_message_is_the_users_unless_somebody_else_sent_it(change: Row, expect
     fields = {"type": "user", "message": {"content": "hello"}} | change
 
     assert row.text_sent_by_user(fields) == expected
+
+
+@pytest.mark.parametrize(
+    ("an_hour", "lifetime_s", "billed"),
+    [
+        (None, 300, (1, 300, 0, 20, 7)),
+        (0, 300, (1, 300, 0, 20, 7)),
+        (1, 3_600, (1, 299, 1, 20, 7)),
+        (300, 3_600, (1, 0, 300, 20, 7)),
+        (900, 3_600, (1, 0, 300, 20, 7)),
+        ("x", 300, (1, 300, 0, 20, 7)),
+    ],
+)
+def test_what_was_written_for_an_hour_is_billed_apart(
+    an_hour: Any, lifetime_s: int, billed: tuple[int, ...]
+) -> None:
+    """It is part of what was written, however much more a row claims."""
+    figures = {"input_tokens": 1, "cache_read_input_tokens": 20, "output_tokens": 7}
+    figures |= {"cache_creation_input_tokens": 300}
+    split = {"cache_creation": {"ephemeral_1h_input_tokens": an_hour}}
+    fields = {"type": "assistant", "message": {"model": "x", "usage": figures | split}}
+
+    assert row.spent_of(fields).cache_lifetime_s == lifetime_s
+    assert (row.costs_of(fields) or ())[2:] == billed
 
 
 @pytest.mark.parametrize("field", ["input_tokens", "output_tokens"])
@@ -329,6 +454,36 @@ def test_a_reply_is_billed_whatever_it_took(field: str) -> None:
 def test_thinking_that_is_lost_is_told_with_who_left_it_out(attachment: Row, told: str) -> None:
     """How much of it and why, so far as that is known."""
     assert row.describe_dropped_thinking({"type": "attachment", "attachment": attachment}) == told
+
+
+@pytest.mark.parametrize(
+    ("fact", "fields", "expected"),
+    [
+        (row.title_of, {"type": "custom-title", "customTitle": "a"}, "a"),
+        (row.title_of, {"type": "ai-title", "aiTitle": "b", "customTitle": "a"}, "b"),
+        (row.title_of, {"type": "user", "customTitle": "a"}, ""),
+        (
+            row.is_idle_compaction_notice,
+            {"type": "system", "content": "Compacted while idle"},
+            True,
+        ),
+        (row.is_idle_compaction_notice, {"type": "user", "content": "Compacted while idle"}, False),
+        (row.is_idle_compaction_notice, {"type": "system", "content": "x"}, False),
+        (row.content_texts, [{"type": "text", "text": "a"}, {"type": "image"}, 5], ["a"]),
+        (row.content_texts, "a", ["a"]),
+        (row.content_texts, None, []),
+        (row.content_text, [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}], "a\nb"),
+        (usage.all_texts_in, {"a": ["1", {"b": "2"}], "c": "3", "d": 4}, ["1", "2", "3"]),
+        (usage.count_text_characters, ["ab", {"c": "d"}], 3),
+        (row.model_of, {"message": {"model": "m"}}, "m"),
+        (row.model_of, {"message": {"model": 5}}, ""),
+    ],
+)
+def test_more_facts_are_read_by_their_keys(
+    fact: Callable[[Any], Any], fields: Any, expected: Any
+) -> None:
+    """Titles, notices, attachments, and texts in their order."""
+    assert fact(fields) == expected
 
 
 def test_thinking_is_told_with_and_without_its_text() -> None:
