@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from brimline.transcript.read import Progress
+    from brimline.transcript.row import Spent
 
 # What stands before the place from which a transcript is read on shows that it is the same one.
 _SEEN_BYTES = 256
@@ -51,7 +52,8 @@ class Kept(NamedTuple):
     """From its stamp on."""
     past: str
     """The requests that a compaction lies behind, those left out that were kept before."""
-    billed: list[Billed]
+    billed: list[tuple[Any, ...]]
+    """As it is in the file."""
 
 
 @dataclass
@@ -98,17 +100,29 @@ class Transcript:
         session = self.measured
         self.project = self.project or row.cwd_of(value) or ""
         self.is_fork = self.is_fork or row.forked_from_session(value) is not None
-        usage = session.measure_row(value, is_boundary=row.is_compaction_row(value))
+        if session.measure_row(value, is_boundary=row.is_compaction_row(value)):
+            self._note_billed(value, value, offset, session.requests[-1].spent)
+            return
         self.title = row.title_of(value) or self.title
         reply = row.reply_in_progress(value) or value
-        if costs := row.costs_of(reply, session.requests[-1].spent if usage else None):
-            key = row.message_id(reply) or f"{self.path}:{offset}"
-            known = self.billed.get(key)
-            begun = known.at if known else clock.parse_utc(row.timestamp_text_of(reply)) or 0.0
-            is_subagent = self.is_subagent or row.is_sidechain(value) or reply is not value
-            self.billed[key] = Billed(key, begun, row.model_of(reply), *costs, is_subagent)
-        elif (prompt := pieces.prompt_of_row(value)) is not None:
+        if self._note_billed(reply, value, offset):
+            return
+        if (prompt := pieces.prompt_of_row(value)) is not None:
             self._note_prompt(value, prompt)
+
+    def _note_billed(
+        self, reply: dict[str, Any], value: dict[str, Any], offset: int, spent: Spent | None = None
+    ) -> bool:
+        """Note what a reply was billed for, on its row or within another; whether it was."""
+        costs = row.costs_of(reply, spent)
+        if costs is None:
+            return False
+        key = row.message_id(reply) or f"{self.path}:{offset}"
+        known = self.billed.get(key)
+        begun = known.at if known else clock.parse_utc(row.timestamp_text_of(reply)) or 0.0
+        is_subagent = self.is_subagent or row.is_sidechain(value) or reply is not value
+        self.billed[key] = Billed(key, begun, row.model_of(reply), *costs, is_subagent)
+        return True
 
     def _note_prompt(self, value: dict[str, Any], text: str) -> None:
         at = clock.parse_utc(row.timestamp_text_of(value))
@@ -129,7 +143,7 @@ class Transcript:
         fields = (self.read_to, self.seen, self.title, self.first_prompt, self.prompts)
         measured = (_json_of_requests(every[begun:]), session.compactions, session.attached)
         document = json.dumps((*fields, *measured, session.largest_occupancy_tokens))
-        return Kept((*names, *flags, 0, document), past, list(self.billed.values()))
+        return Kept((*names, *flags, 0, document), past, list(map(tuple, self.billed.values())))
 
     def fill_in(self, document: str, past: Iterable[str]) -> None:
         """Take what was kept of it, and maybe of its requests before the last compaction."""

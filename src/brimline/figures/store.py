@@ -42,6 +42,8 @@ _BUSY_S = 10.0
 _LARGE_BYTES = 4 << 20
 # Fewer are read before other processes are ready to.
 _MANY_BYTES = 32 << 20
+# Every change of the file has its price, and others wait for it.
+_SAVED_AT_ONCE = 16
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _SIGNS_OF_DAMAGE = ("Could not decode to UTF-8", "no such column", "no such table", "malformed")
 # What the list of sessions is chosen and sorted by is taken from the documents of their pages.
@@ -182,10 +184,13 @@ class Store:
                     sizes[path] = os.path.getsize(path)
         if sum(sizes.values()) < _MANY_BYTES:
             return
-        for path, kept in shares.made_of_each(partial(_first_reading, self._gone), sizes):
-            if kept:
-                self._save(path, kept, "", is_whole=True)
-                progress(sizes[path])
+        made = shares.made_of_each(partial(_first_reading, self._gone), sizes)
+        while some := list(itertools.islice(made, _SAVED_AT_ONCE)):
+            with self._changing():
+                for path, kept in some:
+                    if kept:
+                        self._put(path, kept, "", is_whole=True)
+            progress(sum(sizes[path] for path, kept in some if kept))
 
     def sessions_newest_first(self) -> list[str]:
         """The names of all sessions that have a transcript or a spool."""
@@ -300,25 +305,26 @@ class Store:
 
     def _save(self, path: str, kept: Kept, before: str, *, is_whole: bool) -> int | None:
         """Keep what a transcript tells, unless another process was faster; its number."""
-        name = os.fsencode(path)
-        with self._changing() as base:
-            there = base.execute("SELECT id, stamp FROM transcript WHERE path = ?", (name,))
-            number: int | None
-            number, stamp = there.fetchone() or (None, "")
-            if stamp != before:
-                return number
-            if is_whole and number:
-                self._drop_billed(number)
-                base.execute("DELETE FROM past WHERE transcript = ?", (number,))
-            _insert(base, "REPLACE INTO transcript", [(number, name, *kept.columns)])
-            (number,) = base.execute("SELECT last_insert_rowid()").fetchone()
-            if kept.past:
-                _insert(base, "INSERT INTO past", [(number, kept.past)])
-            if kept.billed:
-                _insert(
-                    base, "INSERT INTO billed", [(number, *one, 1) for one in kept.billed], _ADD
-                )
-                _insert(base, "INSERT INTO touched", [one[:1] for one in kept.billed])
+        with self._changing():
+            return self._put(path, kept, before, is_whole=is_whole)
+
+    def _put(self, path: str, kept: Kept, before: str, *, is_whole: bool) -> int | None:
+        base, name = self.base, os.fsencode(path)
+        there = base.execute("SELECT id, stamp FROM transcript WHERE path = ?", (name,))
+        number: int | None
+        number, stamp = there.fetchone() or (None, "")
+        if stamp != before:
+            return number
+        if is_whole and number:
+            self._drop_billed(number)
+            base.execute("DELETE FROM past WHERE transcript = ?", (number,))
+        _insert(base, "REPLACE INTO transcript", [(number, name, *kept.columns)])
+        (number,) = base.execute("SELECT last_insert_rowid()").fetchone()
+        if kept.past:
+            _insert(base, "INSERT INTO past", [(number, kept.past)])
+        if kept.billed:
+            _insert(base, "INSERT INTO billed", [(number, *one, 1) for one in kept.billed], _ADD)
+            _insert(base, "INSERT INTO touched", [one[:1] for one in kept.billed])
         return number
 
     def _drop_billed(self, number: int) -> None:
