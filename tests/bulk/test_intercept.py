@@ -98,6 +98,7 @@ def test_what_was_learned_can_be_read_taken_back_and_forgotten(player: Player) -
     assert "ghp_" not in Path(player.home_dir, "offload-learned.jsonl").read_text(encoding="utf-8")
     assert "make deploy" in experience.text(experience.document(player.home_dir))
     assert experience.take_back(player.home_dir, "Bash make deploy") == 1
+    assert "make deploy" not in experience.text(experience.document(player.home_dir))
     assert player.bash("make deploy", BUILD) is not None
     with pytest.raises(StoreError, match="store learned"):
         experience.take_back(player.home_dir, "Bash nothing")

@@ -166,7 +166,7 @@ def test_after_clear_and_in_a_new_session_there_is_a_pointer_and_no_more(
 
     for text, where in (
         (cleared, "before /clear."),
-        (fresh, "in the last session of this project."),
+        (fresh, "in an earlier session of this project."),
     ):
         assert text.startswith(f"[brimline] 1 failed check was recorded {where}")
         assert f"brimline carry card --session {talk.session_id}" in text

@@ -181,7 +181,7 @@ def test_a_past_session_is_a_line_for_each_reader(left: dict[str, Any], opening:
     )
     assert person.endswith("recorded there. /brim:card goes on from there.")
     long, _ = links.past_session_texts("there", {"session": FIRST, "message": "x" * 162})
-    assert f" The user's last message there: {'x' * 160}… If" in long
+    assert f" The user's last message there: “{'x' * 160}…” If" in long
 
 
 def test_in_the_plugin_nobody_is_sent_to_a_command_that_it_has_not(

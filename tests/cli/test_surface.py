@@ -391,7 +391,7 @@ def test_the_words_of_other_tools_are_answered(
     word: str, same: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As a command and as an option, with what does it here."""
-    for arguments in ([word], ["store", "prune", f"--{word}"]):
+    for arguments in ([word], [f"{word}.py"], ["store", "prune", f"--{word}"]):
         monkeypatch.setattr("sys.argv", ["brimline", *arguments])
 
         assert surface.run() == 2

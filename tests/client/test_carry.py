@@ -105,7 +105,7 @@ def test_what_crosses_a_compaction(client: Client, stub: StubApi, installed: Ins
     shown = installed.command("carry", "show", "--session", fork.session_id, "--json")
     assert RULE in shown.stdout.decode()
     seen = client.run_print("something else").requests[-1].seen_text()
-    assert "A checkpoint and 1 open task were recorded in the last session of this" in seen
+    assert "A checkpoint and 1 open task were recorded in an earlier session of this" in seen
     assert card.OPENING not in seen
     assert installed.errors() == ""
 
@@ -125,12 +125,12 @@ def test_the_next_session_finds_the_checkpoint(
         session.wait_until(lambda: "word for word" in stub.requests("main")[-1].seen_text())
         session.say("/brim:checkpoint", "checkpoint.md")
     with client.interactive() as session:
-        session.wait_for("a checkpoint was recorded in the last session of this project")
+        session.wait_for("a checkpoint was recorded in an earlier session of this project")
         session.say("Something else", "ANSWER-1")
         session.say("/brim:card", "ANSWER-2")
 
     asked, carded = stub.requests("main")[-2:]
-    assert asked.seen_text().count("A checkpoint was recorded in the last session") == 1
+    assert asked.seen_text().count("A checkpoint was recorded in an earlier session") == 1
     assert card.OPENING in carded.seen_text()
     assert RULE in carded.seen_text()
     assert "Nothing is recorded" not in carded.seen_text()

@@ -451,9 +451,13 @@ def test_a_finding_has_its_reason_and_its_remedy_below_it() -> None:
 def test_what_was_configured_where_nobody_reads_it_is_said(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A variable of another tool or of a preset that is not in force; a folder of rules."""
+    """A variable of another tool or of a preset that is not in force; a folder of rules.
+
+    Until it is a setting here; what asks for nothing is not spoken of.
+    """
     home.install()
     monkeypatch.setenv("DEV_TEAM_CONTEXT_STRICT", "on")
+    monkeypatch.setenv("DEV_TEAM_CONTEXT_CEILING", "on")
     home.edit(env={"CCM_PRUNE_MAX_SIZE_MB": "9"})
     rules = Path(home.project) / "rules"
     rules.mkdir(parents=True)
@@ -472,3 +476,8 @@ def test_what_was_configured_where_nobody_reads_it_is_said(
         ),
     ]
     assert any(".claude/rules" in one.what for one in findings)
+    Path(home.data, "config.toml").write_text(
+        'guard.ceiling = "strict"\nstore.max_mb = 9', encoding="utf-8"
+    )
+    later = doctor.run_all_checks(home.data, home.project)
+    assert [".claude/rules" in one.what for one in later if one.check == "no-effect"] == [True]

@@ -23,7 +23,9 @@ def document(home_dir: str) -> dict[str, Any]:
     calls: dict[tuple[str, str], dict[str, Any]] = {}
     for line in _lines(home_dir):
         call = (str(line.get("project")), str(line.get("call")))
-        if line.get("words"):
+        if line.get("kind") == intercept.UNDONE:
+            calls.pop(call, None)
+        elif line.get("words"):
             first = calls.get(call, {}).get("since", line["at"])
             place = {"words": line["words"], "folder": line.get("folder"), "since": first}
             calls[call] = place | {"last": line["at"]}

@@ -76,7 +76,9 @@ def session_start(turn: Turn) -> Decision | None:
         told = links.link_and_describe_cleared_session(turn.home, turn.state.session_id, previous)
     elif source == "startup":
         left = links.last_unfinished_session(turn.home, turn.project)
-        told = links.past_session_texts("in the last session of this project", left) if left else ()
+        told = (
+            links.past_session_texts("in an earlier session of this project", left) if left else ()
+        )
     return Decision(model_notes=told[:1], person_notes=told[1:]) if told else None
 
 

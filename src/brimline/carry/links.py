@@ -221,7 +221,7 @@ def past_session_texts(where: str, left: dict[str, Any]) -> tuple[str, str]:
     said = flatten(str(left.get("message") or ""), _MESSAGE_CHARACTERS + 1)
     session = paths.safe_session_id(left["session"])
     model = f"[brimline] {recorded[0].upper()}{recorded[1:]} " + (
-        f"The user's last message there: {said} " if said else ""
+        f"The user's last message there: “{said}” " if said else ""
     )
     ways = [f"read {file}"] if file else []
     if paths.is_plugin():  # which brings neither the command for a shell nor that for the card

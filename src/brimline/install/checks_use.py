@@ -99,8 +99,8 @@ def _check_configuration(home_dir: str, project_dir: str) -> Iterator[Said]:
 
 def _check_what_has_no_effect(home_dir: str, project_dir: str) -> Iterator[Said]:
     """What somebody configured in a place that nobody reads."""
-    preset = presets.preset_or_default(config.load(home_dir, project_dir).values["guard.preset"])
-    for variable, fix in elsewhere.variables_without_effect(project_dir, preset, os.environ):
+    known = config.load(home_dir, project_dir)
+    for variable, fix in elsewhere.variables_without_effect(project_dir, known, os.environ):
         yield "variable-unread", {"variable": variable, "fix": fix}
     for problem in lint.find_folder_of_rules_nobody_reads(project_dir):
         yield "rules-unread", {"path": problem.path, "problem": problem.text}
