@@ -249,13 +249,14 @@ def test_notes_checkpoints_and_topics_are_found_and_go_with_their_files(
 
 
 @pytest.mark.row("S2-19", "S2-47")
+@pytest.mark.parametrize("heading", ["## Lessons", "10. **Lessons:**", "10. Lessons learned:"])
 def test_a_compaction_is_remembered_as_soon_as_the_session_goes_on(
-    home_dir: str, project_dir: str, brimline: Run
+    heading: str, home_dir: str, project_dir: str, brimline: Run
 ) -> None:
     """Summary and messages are taken in by the housekeeping of the start that follows it."""
     session = recorded(project_dir)
     session.prompt("Keep the ibis protocol.")
-    summary = "The heron design was agreed.\n\n## Lessons\n- The kestrel tests need a clock.\n"
+    summary = f"The heron design was agreed.\n\n{heading}\n- The kestrel tests need a clock.\n"
     session.compact(150_000, summary=summary)
     answered(home_dir, session, "SessionStart", source="compact")
     os.unlink(session.path)

@@ -62,15 +62,19 @@ _rows = st.one_of(*[_replies()] * 3, _results, _boundaries)
 
 
 @given(
-    pieces=st.lists(st.tuples(_rows, st.sampled_from(["\n", "\n", "\n", "", '\n{"parentUuid":"'])))
+    pieces=st.lists(st.tuples(_rows, st.sampled_from(["\n", "\n", "\n", "", '\n{"parentUuid":"']))),
+    separators=st.sampled_from([(",", ":"), (",", ":"), (", ", ": ")]),
 )
 @settings(max_examples=300)
 def test_what_measures_is_the_same_as_with_all_texts(
-    pieces: list[tuple[dict[str, Any], str]], tmp_path: Path
+    pieces: list[tuple[dict[str, Any], str]], separators: tuple[str, str], tmp_path: Path
 ) -> None:
-    """Whatever stands in texts and calls, whether rows share a line or one was cut short."""
+    """Whatever stands in texts and calls, whether rows share a line or one was cut short.
+
+    Also where another program wrote the lines again, with blanks.
+    """
     path = tmp_path / "session.jsonl"
-    lines = [json.dumps(fields, separators=(",", ":")) + end for fields, end in pieces]
+    lines = [json.dumps(fields, separators=separators) + end for fields, end in pieces]
     path.write_text("".join(lines), encoding="utf-8")
     every = Session()
     for fields in read.rows_of_file(str(path)):

@@ -35,8 +35,10 @@ CHECKPOINT, NOTE, TOPIC = "checkpoint", "note", "topic"
 # What a model wrote down as learned, where its summary was asked to.
 LESSON = "lesson"
 SOURCES = (USER, REPLY, STEP, SUMMARY, LESSON, CHECKPOINT, NOTE, TOPIC)
+# However it writes the heading: of its own sections it makes numbered or bold ones.
 _LESSONS = re.compile(
-    r"^#+ (?:\d+\. )?Lessons:?[ *]*\n((?:[ \t]*[-*] .+\n?|[ \t]*\n)+)", re.MULTILINE
+    r"^[#*\d. ]*Lessons(?: learned)?[:* ]*\n((?:[ \t]*[-*] .+\n?|[ \t]*\n)+)",
+    re.MULTILINE | re.IGNORECASE,
 )
 _MOST_LESSONS = 20
 # A text is split where a paragraph ends; a longer one than all of these is cut.

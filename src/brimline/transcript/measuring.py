@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # How the client writes a line: where its message begins, how one with results of tools goes on,
 # and what stands around the content of a reply.
-_MESSAGE = b'"message":{'
+_MESSAGE_KEY, _MESSAGE = b'"message"', b'"message":{'
 _RESULT_BEGINNINGS = tuple(
     _MESSAGE + b'"role":"user","content":[{' + how
     for how in (b'"tool_use_id":', b'"type":"tool_result"')
@@ -65,7 +65,10 @@ def rows_that_measure(
             continue
         figures, rest = _figures_and_rest_of_reply(line) if at >= 0 and is_alone else (b"", b"")
         looked_for = marks if at >= 0 or len(line) > _HEAD_BYTES else elsewhere
-        if (figures and figures == last) or not (rest or _holds_any(line, looked_for)):
+        # Another program put it on its line in a way of its own; then all of it is looked at.
+        is_rewritten = at < 0 and _MESSAGE_KEY in line
+        wanted = rest or is_rewritten or _holds_any(line, looked_for)
+        if (figures and figures == last) or not wanted:
             continue
         last = figures
         rows = json.parse_all_on_line(rest) if rest else []
