@@ -573,3 +573,33 @@ def test_what_a_file_begins_with_behind_a_boundary_is_its_own_unless_another_has
     fork = [entry.text for _, entry in deep.entries_of_what_was_said(rows, goes_on=True)]
 
     assert (own, fork) == (["Before it", "After it"], ["After it"])
+
+
+def test_other_projects_are_searched_on_request_and_excluded_ones_never_taken_in(
+    world: Path, project_dir: str, brimline: Run
+) -> None:
+    """What was taken in before a folder was excluded goes, and comes back when it no longer is."""
+    talked(project_dir)
+    other, secret = (world / "other"), (world / "secret" / "inner")
+    for number, folder in enumerate((other, secret)):
+        folder.mkdir(parents=True)
+        session = recorded(str(folder), f"0a1b2c3d-0000-4000-8000-00000000001{number}")
+        session.prompt(f"The {folder.name} albatross.")
+    brimline("memory", "index")
+    assert "albatross" not in json.dumps(found(brimline, "albatross"))
+    assert len(found(brimline, "albatross", "--everywhere", "--limit", "2")) == 2
+
+    brimline("config", "set", "memory.exclude", str((world / "sec*").resolve()))
+    brimline("memory", "index")
+    texts = [hit["text"] for hit in found(brimline, "albatross", "--everywhere")]
+    assert "The other albatross." in texts
+    assert "The inner albatross." not in texts
+    brimline("memory", "index", "--rebuild")
+    assert "The inner albatross." not in json.dumps(found(brimline, "inner", "--everywhere"))
+
+    brimline("config", "set", "memory.exclude", "/")  # the documented way to switch it off
+    brimline("memory", "index")
+    assert brimline("memory", "status", "--json").document["entries"] == {}
+    brimline("config", "unset", "memory.exclude")
+    brimline("memory", "index")
+    assert len(found(brimline, "albatross", "--everywhere", "--limit", "2")) == 2

@@ -312,3 +312,26 @@ def test_a_topic_has_a_file_named_after_it(place: Path, name: str, file: str) ->
         put(place, taken, TOPIC.format(f"x {taken}"))
 
     assert add(place, name).file_name == file
+
+
+@pytest.mark.parametrize(
+    ("text", "room"),
+    [
+        ("é" * 20_000, 30_000),
+        ("x" + "é" * 20_000, 30_000),
+        ("x" * 30_000, 9_000),
+        ("- short\n" + "x" * 20_000, 9_000),
+        ("- line\n" * 201, 9_000),
+        ("x" * 25_001, 90_000),
+    ],
+)
+def test_an_index_that_is_cut_says_so(place: Path, text: str, room: int) -> None:
+    """Between characters; a long line is cut rather than left out."""
+    put(place, "MEMORY.md", text)
+    shown = hot.index_text_cut_to_fit(str(place), room)
+    head = shown.removesuffix("\n[truncated]")
+
+    assert head != shown
+    assert text.startswith(head)
+    assert len(shown) <= room
+    assert len(head) > min(room, 1_400) * 0.9

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -192,3 +193,29 @@ def test_the_beginning_of_an_output_is_searched(home_dir: str, extra: int, state
     assert found("otter").total == 1
     assert found("otterz").total == 0
     assert found("otter").states == [state]
+
+
+@pytest.mark.parametrize(
+    ("meta", "title", "project", "session", "at"),
+    [
+        ({"tool": "Bash", "source": "ls"}, "Bash ls", "", "", None),
+        ({"source": "ls", "cwd": "/p", "session": "s1"}, "ls", "/p", "s1", None),
+        ({"tool": "Bash", "cwd": "p", "session": 3, "created": 5}, "Bash", "", "", 5.0),
+        ({"created": math.nan}, "", "", "", 0.0),
+        ({"created": "then"}, "", "", "", 0.0),
+    ],
+)
+def test_an_output_is_known_by_what_is_told_of_it(
+    home_dir: str, meta: dict[str, Any], title: str, project: str, session: str, at: float | None
+) -> None:
+    """What is not of its kind counts as not told."""
+    key = put.put(home_dir, b"otter", {})
+    digest = layout.digest_of_key(key)
+    with open(layout.stored_path(home_dir, digest, "json"), "w") as file:
+        json.dump({"created": 7.0} | meta, file)
+
+    known = stored._record_of_output(home_dir, digest)
+
+    assert (known.title, known.project, known.session) == (title, project, session)
+    assert known.at == (7.0 if at is None else at)
+    assert (known.source, known.ref, known.text, known.state) == ("output", digest, "otter", "")
