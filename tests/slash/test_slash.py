@@ -359,7 +359,7 @@ def test_a_command_without_words_names_one_with_them(prompt: str, line: str, use
     """For a shell, without the words that it may not know either."""
     name = prompt.partition(" ")[0]
     shell = line.replace("ID", user.session.session_id)
-    whole = f"brimline: {name} takes no words; in a shell: {shell}"
+    whole = f"brimline: {name} takes no words: type it alone, or in a shell: {shell}"
 
     assert user.told(prompt) == whole
 

@@ -62,7 +62,7 @@ def _answer_in_time(turn: Turn, command: SlashCommand, arguments: str) -> str:
     line = _same_command_for_shell(turn, command, arguments if command.hint else "")
     if arguments and not command.hint:
         name = f"{turn.state.command_start}{command.name}"
-        return f"brimline: {name} takes no words; in a shell: {line}"
+        return f"brimline: {name} takes no words: type it alone, or in a shell: {line}"
     until = time.monotonic() + TIMEOUT_S
 
     def stop_if_late(_amount: int) -> None:
