@@ -11,6 +11,8 @@ BrimlineError           one sentence for the user: the thing and the remedy
 
 from __future__ import annotations
 
+import os
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -64,7 +66,7 @@ def do_all(tasks: Iterable[Callable[[], Any]]) -> int:
             done += task() or 0
         except Exception as error:  # noqa: BLE001 - forgetting goes on; the user is told
             named = getattr(error, "filename", None)
-            problems.append(f"{named}: {reason(error)}" if named else str(error))
+            problems.append(f"{os.fsdecode(named)}: {reason(error)}" if named else str(error))
     if problems:
         raise StateError("; ".join(dict.fromkeys(problems)))
     return done

@@ -133,6 +133,10 @@ def say(text: str, *, err: bool = False) -> None:
     if not text:
         return
     stream = sys.stderr if err else sys.stdout
+    if stream is None:  # it was closed when we were started
+        if err:
+            return
+        raise BrimlineError("standard output is closed")
     encoding = stream.encoding or "ascii"
     shown = without_control_characters(text).translate(_STRONG if stream.isatty() else _PLAIN)
     told = f"{shown}\n".encode(encoding, "replace").decode(encoding)

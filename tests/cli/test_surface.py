@@ -258,6 +258,15 @@ def test_where_nobody_reads_complaints_it_ends_as_a_shell_would_say(words: str) 
     assert (done.returncode, done.stdout) == (128 + signal.SIGPIPE, b"")
 
 
+def test_a_closed_standard_output_is_said_in_one_sentence(world: Path) -> None:
+    """Where there is none at all, nothing was printed."""
+    shell = f"exec '{sys.executable}' -m brimline config list >&-"
+    done = subprocess.run(
+        ["/bin/sh", "-c", shell], env=os.environ, stderr=subprocess.PIPE, check=False, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (1, b"brimline: standard output is closed\n")
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
 def test_an_output_that_cannot_be_written_is_what_is_blamed() -> None:
     """And Python adds nothing when it ends."""

@@ -13,7 +13,6 @@ from tests.recall.test_deep import found
 from tests.recall.worlds import SESSION, recorded, talked
 
 from brimline.recall import deep, forget
-from brimline.recall.forget import Kept
 from brimline.rooms import values_in_all_traces
 from brimline.state import forgotten
 from brimline.state.forgotten import Asked
@@ -93,14 +92,16 @@ def test_what_is_unclear_is_refused(
 def test_the_sessions_that_something_is_kept_of_are_known_with_their_project(
     home_dir: str, project_dir: str
 ) -> None:
-    """One that nothing is kept of is the client's alone."""
+    """One that nothing is kept of is the client's alone; it ended when its last row was written."""
     session = talked(project_dir)
     deep.index_sources(home_dir, project_dir)
     recorded(project_dir, SESSION[:-1] + "9").prompt("Hello.")
 
     kept, _ = forget.sessions_with_kept_data(home_dir, values_in_all_traces)
 
-    assert kept == {SESSION: Kept(os.path.realpath(project_dir), os.path.getmtime(session.path))}
+    ((name, one),) = kept.items()
+    assert (name, one.project) == (SESSION, os.path.realpath(project_dir))
+    assert one.last_at == pytest.approx(session.now, abs=5)
 
 
 def test_forgetting_tells_what_went_by_kind(home_dir: str, project_dir: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -145,6 +146,20 @@ def test_all_sessions_are_told_the_newest_first(projects: Path) -> None:
 
     assert find.all_transcripts() == [new, old]
     assert [find.modified_at(path) for path in (new, f"{new}.gone")] == [20.0, 0.0]
+
+
+def test_folders_that_the_client_files_together_have_sessions_of_their_own(tmp_path: Path) -> None:
+    """`my_app` and `my-app`; a folder without a session of its own still gets the newest there."""
+    twins = [str(tmp_path / name) for name in ("my_app", "my-app", "my.app")]
+    folder = Path(paths.project_transcripts_dir(twins[0]))
+    made = []
+    for at, project in enumerate(twins[:2], 10):
+        row = json.dumps({"type": "user", "uuid": "u", "cwd": project})
+        made.append(put(folder, f"{at}.jsonl", at))
+        Path(made[-1]).write_text(row + "\n")
+        os.utime(made[-1], (at, at))
+
+    assert [*map(find.newest_in_project, twins)] == [*made, made[1]]
 
 
 def test_of_two_files_with_one_id_the_one_written_last_is_meant(projects: Path) -> None:

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.fast import clock, io, paths
+from brimline.masking import mask
 from brimline.transcript import find, measuring, pieces, read, row, words
 from brimline.transcript.compactions import Recorded
 from brimline.transcript.typed import Request, Session
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 _SEEN_BYTES = 256
 _MARKS = (*measuring.MARKS, measuring.ATTACHMENT, measuring.TITLE, *measuring.PROMPTS)
 _PROMPT_CHARACTERS = 200
+_LOOKED_AT_CHARACTERS = 10_000
 
 
 class Billed(NamedTuple):
@@ -128,7 +130,7 @@ class Transcript:
         at = clock.parse_utc(row.timestamp_text_of(value))
         if at is not None and not row.is_sidechain(value):
             self.prompts.append(at)
-            own = self.first_prompt or words.title_in_prompt(text)
+            own = self.first_prompt or mask(words.title_in_prompt(text[:_LOOKED_AT_CHARACTERS]))
             self.first_prompt = own[:_PROMPT_CHARACTERS]
 
     def kept(self) -> Kept:

@@ -50,7 +50,7 @@ def sessions_with_kept_data(home_dir: str, traces: Traces) -> tuple[dict[str, Ke
     for path in find.files_beginning_with():
         name = find.session_id_of(path)
         if name in kept:
-            merge_session(name, find.folder_it_began_in(path) or "", find.modified_at(path))
+            merge_session(name, find.folder_it_began_in(path) or "", find.last_said_at(path))
     return kept, problem
 
 

@@ -9,7 +9,7 @@ import os
 from typing import TYPE_CHECKING
 
 from brimline.errors import SessionError
-from brimline.fast import io, json, paths
+from brimline.fast import clock, io, json, paths
 from brimline.transcript import read, row
 
 if TYPE_CHECKING:
@@ -107,7 +107,9 @@ def newest_in_project(project_dir: str) -> str:
     while place:
         folder = paths.project_transcripts_dir(place)
         if found := _drop_subagent_files(glob.glob(f"{glob.escape(folder)}/*.jsonl")):
-            return max(found, key=_mtime_with_state_files)
+            in_time = sorted(found, key=_mtime_with_state_files, reverse=True)
+            # Folders whose names differ in signs alone share one of the client's.
+            return next((path for path in in_time if _may_have_begun_in(place, path)), in_time[0])
         place = place.rpartition("/")[0]  # the client may have been started further up
     raise SessionError(
         "no session in this folder yet: start Claude Code here, or pass `--session ID`"
@@ -226,6 +228,22 @@ def folder_it_began_in(path: str) -> str | None:
         folders = map(row.cwd_of, read.rows_of_file(path, length=_LOOK_BYTES))
         return next((folder for folder in folders if folder), None)
     return None
+
+
+def last_said_at(path: str) -> float:
+    """When the last row was written; where none tells, when the file was."""
+    with contextlib.suppress(OSError):
+        for fields in json.rows_backward(path, b'"timestamp"', _LOOK_BYTES):
+            at = clock.parse_utc(row.timestamp_text_of(fields))
+            if at is not None:
+                return at
+    return modified_at(path)
+
+
+def _may_have_begun_in(place: str, path: str) -> bool:
+    """Tell whether a session may be of a folder, whatever file the client keeps it in."""
+    began = folder_it_began_in(path)
+    return began is None or os.path.realpath(began) == os.path.realpath(place)
 
 
 def does_schedule_send(path: str, prompt: str) -> bool:

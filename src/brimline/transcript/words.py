@@ -24,6 +24,7 @@ _NOT_THE_USERS = (
     *("<channel source=", "<cross-session-message", "<user-prompt-submit-hook"),
     *("<session-start-hook", "<background-task", "[Request interrupted by user]"),
     *("[Request interrupted by user for tool use]", "Stop hook feedback:\n", "[brimline "),
+    "[brimline] The result of a call that is missing",  # put in by a repair
     *("Caveat: The messages below were generated", "Operation stopped by hook:"),
     *("This session is being continued from a previous", "Base directory for this skill: /"),
 )
