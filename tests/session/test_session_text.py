@@ -187,8 +187,7 @@ def test_a_purge_is_told() -> None:
         "12.0 kB in 5 lines, 1 request, the last one unknown tokens",
     ]
     assert lines[2] == (
-        "Lines in the place of 1,200 results: the next request is ~40 tokens (estimated) smaller,"
-        " the file 3.0 kB."
+        "Lines in the place of 1,200 results: the next request is ~40 tokens (estimated) smaller."
     )
     assert lines[-1] == "Left as they are: pinned results (2)."
     nothing = session_text.purge_plan_text(PURGE | {"kept": {"pinned": 0}})

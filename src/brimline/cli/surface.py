@@ -266,7 +266,7 @@ _GROUPS = {
 def program(context: click.Context) -> None:
     """Keep a Claude Code session below the brim of its context window.
 
-    Every command but run takes --json, and its --help shows an example.
+    Commands take --json, except run, and show an example with --help.
     """
     pinned.pin_or_refuse(str(context.invoked_subcommand))
 

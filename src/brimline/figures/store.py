@@ -483,6 +483,8 @@ def _connect_or_in_memory(path: str, *, in_memory: bool) -> sqlite3.Connection:
 def _refuse_other_than_file(path: str) -> None:
     if not stat.S_ISREG(os.lstat(path).st_mode):
         raise OSError("there is something else in its place")
+    if not (os.access(path, os.W_OK) and os.access(os.path.dirname(path), os.W_OK)):
+        raise OSError("it can only be read")
 
 
 def _connect(path: str) -> sqlite3.Connection:

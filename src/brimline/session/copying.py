@@ -218,7 +218,8 @@ def _write_named_rows(order: Order, new: BinaryIO, file: IO[bytes], name: str) -
         last = _line_in_copy(line, name, original)
         size += file.write(last)
     title = _ENDING.sub("", " ".join((titles[0] or titles[1] or original).split()))
-    made = f"{title[:_TITLE_CHARACTERS]} ({order.kind})"
+    kind = f" ({order.kind})"  # lists cut what is longer
+    made = title[: _TITLE_CHARACTERS - len(kind)] + kind
     ended = b"" if last.endswith(b"\n") or not last else b"\n"
     return size + file.write(ended + row_bytes(row.make_title_row(made, name)) + b"\n")
 

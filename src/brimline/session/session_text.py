@@ -168,10 +168,7 @@ def purge_plan_text(document: dict[str, Any]) -> str:
     told = [
         document["path"],
         f"{size} in {lines}, {requests}, the last one {fill} tokens",
-        output.wrapped_text(
-            f"Lines in the place of {goes}: the next request is {saved} smaller, the file"
-            f" {output.size_text(document['disk_bytes_saved'])}."
-        ),
+        output.wrapped_text(f"Lines in the place of {goes}: the next request is {saved} smaller."),
     ]
     told += [output.wrapped_text(f"Left as they are: {', '.join(kept)}.")] if kept else []
     if lost := document["thoughts_lost"]:
