@@ -87,7 +87,10 @@ def test_a_large_file_is_put_aside_and_still_counts(player: Player) -> None:
 
 
 @pytest.mark.row("S3-76")
-def test_what_was_learned_can_be_read_taken_back_and_forgotten(player: Player) -> None:
+@pytest.mark.parametrize("is_all", [False, True])
+def test_what_was_learned_can_be_read_taken_back_and_forgotten(
+    player: Player, is_all: bool
+) -> None:
     """In words, without secrets; a project's lines go with it."""
     fetch_back(player, 3)
     player.bash("deploy --token=ghp_abcdefghijklmnopqrstuvwxyz0123456789", BUILD)
@@ -102,7 +105,7 @@ def test_what_was_learned_can_be_read_taken_back_and_forgotten(player: Player) -
     assert player.bash("make deploy", BUILD) is not None
     with pytest.raises(StoreError, match="store learned"):
         experience.take_back(player.home_dir, "Bash nothing")
-    asked = forgotten.Asked((), project=player.project_dir)
+    asked = forgotten.Asked((), project="/" if is_all else player.project_dir)
     told = [traces.forget(player.home_dir, asked, dry_run=dry)["entries"] for dry in (True, False)]
     assert told[0] == told[1] > 3
     assert experience.document(player.home_dir)["calls"] == []

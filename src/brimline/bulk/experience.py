@@ -71,10 +71,10 @@ def forget_project(home_dir: str, project: str, *, dry_run: bool) -> int:
     Raises:
         OSError: a file cannot be written.
     """
-    gone = 0
+    gone, place = 0, project.rstrip("/")
     for path in _files(home_dir):
         lines = json.read_lines(path)
-        kept = [line for line in lines if not f"{line.get('folder')}/".startswith(f"{project}/")]
+        kept = [line for line in lines if not f"{line.get('folder')}/".startswith(f"{place}/")]
         gone += len(lines) - len(kept)
         if len(kept) < len(lines) and not dry_run:
             io.replace_file(path, b"".join(json.dumps(line).encode() + b"\n" for line in kept))

@@ -18,7 +18,7 @@ from brimline.launch import is_launcher
 from brimline.settings import clientsettings
 
 _USAGE = "Usage: /brim-statusline on|off"
-_NEXT = "It shows in new sessions. `/brim-statusline off` takes it back."
+_NEXT = "It shows in a few seconds. `/brim-statusline off` takes it back."
 
 
 def main(*folders: str) -> None:

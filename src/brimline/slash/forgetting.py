@@ -43,7 +43,7 @@ def _sessions_of(turn: Turn, scope: str) -> Asked:
         return Asked((turn.state.session_id,))
     kept, _ = forget.sessions_with_kept_data(turn.home, turn.traces)
     if scope == _EVERYTHING:
-        return Asked(tuple(kept))
+        return Asked(tuple(kept), "/")
     began = find.folder_it_began_in(turn.event.transcript) or turn.event.cwd or os.getcwd()
     place = real_folder(began)
     return Asked(tuple(name for name in kept if is_within(kept[name].project, place)), place)
