@@ -182,7 +182,7 @@ def test_a_preview_is_said_on_the_call_itself(
     path = client.project / "big.log"
     path.write_text("".join(f"line {number:05} alpha beta\n" for number in range(1_500)))
     stub.script(tool("Read", {"file_path": str(path)}), text("THE-END"))
-    said = "brimline: the model saw a preview; all of it is stored"
+    said = "brimline: the model saw a preview; the result is stored"
     with client.interactive() as live:
         live.say("go", "THE-END", said)
 

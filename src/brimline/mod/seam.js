@@ -34,7 +34,7 @@ export function drawSeam(on) {
     const ids = e.props.calls?.map(call => call.tool_use_id) ?? [e.props.tool_use_id]
     if (!e.viewport.isFullscreen && ids.every(id => callsAgain.has(id))) return h($.ui.resolve(e).Box, {})
     const count = e.component === "ToolUse" ? 0 : ids.filter(id => previewed.has(id)).length
-    return count ? withWord($, e, next, `the model saw ${count > 1 ? `${count} previews` : "a preview"}; all of it is stored`) : next(e)
+    return count ? withWord($, e, next, `the model saw ${count > 1 ? `${count} previews` : "a preview"}; the result is stored`) : next(e)
   })
   on("ui.render", { component: "Spinner" }, ($, e, next) => // that label stays for the rest of the turn otherwise
     next(e.props.message?.includes("SessionStart hooks") ? { ...e, props: { ...e.props, message: null } } : e))
