@@ -65,10 +65,7 @@ def rows_that_measure(
             continue
         figures, rest = _figures_and_rest_of_reply(line) if at >= 0 and is_alone else (b"", b"")
         looked_for = marks if at >= 0 or len(line) > _HEAD_BYTES else elsewhere
-        # Another program put it on its line in a way of its own; then all of it is looked at.
-        is_rewritten = at < 0 and _MESSAGE_KEY in line
-        wanted = rest or is_rewritten or _holds_any(line, looked_for)
-        if (figures and figures == last) or not wanted:
+        if (figures and figures == last) or not (rest or _may_measure(line, at, looked_for)):
             continue
         last = figures
         rows = json.parse_all_on_line(rest) if rest else []
@@ -77,7 +74,9 @@ def rows_that_measure(
                 yield offset, value
 
 
-def _holds_any(line: bytes, marks: tuple[bytes, ...]) -> bool:
+def _may_measure(line: bytes, message_at: int, marks: tuple[bytes, ...]) -> bool:
+    if message_at < 0 and _MESSAGE_KEY in line:
+        return True  # another program put it on its line in a way of its own
     for mark in marks:  # noqa: SIM110 - it is faster
         if mark in line:
             return True
