@@ -71,7 +71,7 @@ def test_two_lines_bring_hooks_mod_and_recall(plugin: Plugin, stub: StubApi) -> 
 def test_the_line_of_the_readme_brings_it_and_another_takes_it_away(plugin: Plugin) -> None:
     """Typed into the client, with the answers that it asks for."""
     blocks = re.findall(r"```text\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
-    (install,), (*_, remove) = (block.splitlines() for block in blocks)
+    (install,), (*_, remove, _) = (block.splitlines() for block in blocks)
     plugin.publish()
     with plugin.client.interactive() as live:
         live.ready()
