@@ -81,7 +81,7 @@ def test_a_day_tells_commits_and_what_was_compacted_and_lost(
         f"{paths.project_transcripts_dir(project_dir)}/long.jsonl", "long", project_dir
     )
     session.now = 1_790_000_000
-    session.prompt("Find the leak")
+    session.prompt("Find the leak of ghp_abcdefghijklmnopqrst0123")
     for name, command in (("aaaaaaa", "git commit -m one"), ("bbbbbbb", "git commit --amend")):
         made = f"[main {name}] The leak is gone\n 1 file changed"
         session.tool_result(session.tool_call(20_000, command=command), made)
@@ -96,10 +96,11 @@ def test_a_day_tells_commits_and_what_was_compacted_and_lost(
     (told,) = brimline("history", "--day", "2026-09-21", "--json").document["sessions"]
 
     assert told["commits"] == [["bbbbbbb", "The leak is gone"]]
-    assert told["first_prompt"] == "Find the leak"
+    assert told["first_prompt"].startswith("Find the leak of ")
+    assert "ghp_" not in told["first_prompt"] + told["title"]
     (compaction,) = told["compactions"]
     assert (compaction["pre_tokens"], compaction["post_tokens"]) == (161_000, 30_000)
-    assert compaction["lost"]["messages"] == ["Find the leak", "Now the weekly one"]
+    assert compaction["lost"]["messages"][1:] == ["Now the weekly one"]
     text = " ".join(brimline("history", "--day", "2026-09-21").out.split())
     assert "1 commit: bbbbbbb The leak is gone" in text
     assert "161,000 tokens before, 30,000 after; not in the summary: 2 messages" in text

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import struct
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from brimline.figures import reader, spending, store, traces
+from brimline.figures import reader, shares, spending, store, traces
 from brimline.state import forgotten
 from brimline.testing import SessionBuilder
 from brimline.transcript import typed
@@ -217,6 +220,25 @@ def test_of_a_large_session_the_status_reads_only_what_is_new(world: Path, home_
     assert [(one.number, one.id, one.tokens) for one in every] == [
         (one.number, one.id, one.tokens) for one in whole.requests
     ]
+
+
+def begin_to_send(path: str) -> str:
+    """Break off in the middle of what is sent."""
+    if path == "large":
+        ends = [one for one in gc.get_objects() if isinstance(one, Connection)]
+        (end,) = [one for one in ends if not one.closed and one.writable]
+        os.write(end.fileno(), struct.pack("!i", 1_000) + b"half")
+        os._exit(9)
+    return "whole"
+
+
+def test_of_a_process_that_ends_while_it_sends_nothing_is_taken() -> None:
+    """The others are heard to their end; what is missing is read afterwards."""
+
+    made = dict(shares.made_of_each(begin_to_send, {"large": 2, "small": 1}))
+
+    assert "large" not in made
+    assert made.get("small", "whole") == "whole"  # with one core it was in the same share
 
 
 def test_several_processes_find_what_one_finds(

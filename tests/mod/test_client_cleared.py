@@ -24,6 +24,7 @@ def paused(session: SessionBuilder, monkeypatch: pytest.MonkeyPatch) -> SessionB
     session.path = f"{paths.project_transcripts_dir(session.cwd)}/{session.session_id}.jsonl"
     session.prompt("Build it.")
     monkeypatch.setattr(clock, "now_s", lambda: session.now)
+    request.respond("alive", {"session": session.session_id, "cwd": session.cwd}, paths.data_dir())
     return session
 
 

@@ -60,7 +60,7 @@ def test_what_the_client_dropped_is_said_once_with_keys(at: str, worked: Talk) -
         assert contents.read_content(home, contents.resolve_key(home, key)).startswith(
             name.encode()
         )
-    assert "/brim-recall" in answer.person
+    assert answer.person.endswith("/brim:recall")
     go_on(worked, {"client_cut_tool_uses": 2})
     go_on(worked, {"client_cut_tool_uses": 3})
     assert "dropped" not in worked.after_tool().note + worked.at_prompt().person
@@ -74,7 +74,7 @@ def test_what_the_service_left_out_is_said_once(worked: Talk) -> None:
 
     assert "The service left 8 results (~41k tokens) out of the last request" in answer.note
     assert "`query`" in answer.note
-    assert answer.person.endswith("nothing is lost: /brim-recall")
+    assert answer.person.endswith("nothing is lost: /brim:recall")
     go_on(worked, {"applied_edits": BY_SERVICE["applied_edits"] * 2})
     assert "service" not in worked.after_tool().note
 

@@ -127,12 +127,8 @@ def why_text(
     at = f" at {before:,} tokens" if before else ""
     text = f"{_WHY.get(compaction['trigger'], _WHY_UNKNOWN)}{at}"
     if before and compaction["trigger"] == "auto":
-        is_early = before < brim_tokens
-        text += (
-            f", earlier than expected ({brim_tokens:,})"
-            if is_early
-            else (f": it does so from {brim_tokens:,} on")
-        )
+        early = f", earlier than expected ({brim_tokens:,})"
+        text += early if before < brim_tokens else f": it does so from {brim_tokens:,} on"
     elif before and before < brim_tokens:
         text += f", {brim_tokens - before:,} before it would have come by itself"
     kind, tokens = max(parts.items(), key=lambda part: part[1], default=("", 0))

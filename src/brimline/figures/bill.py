@@ -197,11 +197,8 @@ def text(document: dict[str, Any]) -> str:
     names = {"session": ("last", "tokens", "model", "project", "title")}
     head = ("cost", *names.get(by, ("requests", "tokens", "from cache", by)))
     names_of_projects = output.folder_names(row.get("project", "") for row in rows)
-    cells = (
-        partial(_session_cells, names_of_projects)
-        if by == "session"
-        else (partial(_group_cells, by))
-    )
+    own = partial(_session_cells, names_of_projects)
+    cells = own if by == "session" else partial(_group_cells, by)
     shown = [[row_dollars_text(row), *cells(row)] for row in rows[:_SHOWN_ROWS]]
     right = [0, *[at for at, name in enumerate(head) if name in _RIGHT]]
     lines = [output.table_text(head, shown, right=right)]

@@ -11,6 +11,7 @@ from brimline import output
 from brimline.carry import commands
 from brimline.fast import clock
 from brimline.figures import aftermath, bill, history, lookback
+from brimline.masking import mask
 from brimline.transcript import clienttools, read, row, words
 
 if TYPE_CHECKING:
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _SHORT_ID = 8
-_PROMPT_CHARACTERS = 300
+# Of a longer first prompt no more is shown, or looked through for secrets.
+_PROMPT_CHARACTERS, _MASKED_CHARACTERS = 300, 10_000
 _SHOWN = 6
 
 
@@ -105,7 +107,7 @@ def _what_was_done(
         with contextlib.suppress(OSError):
             aftermath.fill_in_what_summary_lost(compactions, path)
     return {
-        "first_prompt": work.first_prompt[:_PROMPT_CHARACTERS],
+        "first_prompt": work.first_prompt,
         "changed_files": sorted(work.changed_files - {""}),
         "commits": work.commits,
         "compactions": compactions,
@@ -136,7 +138,9 @@ class _Work:
                 self._read_row(fields)
 
     def _read_row(self, fields: dict[str, Any]) -> None:
-        self.first_prompt = self.first_prompt or words.users_own_message(fields)
+        if not self.first_prompt:
+            said = words.users_own_message(fields)[:_MASKED_CHARACTERS]
+            self.first_prompt = mask(said)[:_PROMPT_CHARACTERS]
         for call in row.any_thread_calls(fields):
             if call.name in clienttools.EDITING:
                 self.changed_files.add(clienttools.file_of_call(call.arguments))

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 _SEEN_BYTES = 256
 _MARKS = (*measuring.MARKS, measuring.ATTACHMENT, measuring.TITLE, *measuring.PROMPTS)
 _PROMPT_CHARACTERS = 200
-_LOOKED_AT_CHARACTERS = 10_000
+# Of a longer one no more is looked through for secrets.
+_MASKED_CHARACTERS = 10_000
 
 
 class Billed(NamedTuple):
@@ -130,8 +131,9 @@ class Transcript:
         at = clock.parse_utc(row.timestamp_text_of(value))
         if at is not None and not row.is_sidechain(value):
             self.prompts.append(at)
-            own = self.first_prompt or mask(words.title_in_prompt(text[:_LOOKED_AT_CHARACTERS]))
-            self.first_prompt = own[:_PROMPT_CHARACTERS]
+            if not self.first_prompt:
+                own = words.title_in_prompt(text)[:_MASKED_CHARACTERS]
+                self.first_prompt = mask(own)[:_PROMPT_CHARACTERS]
 
     def kept(self) -> Kept:
         """What is kept of it."""

@@ -59,7 +59,7 @@ def _received(open_ends: list[Connection]) -> Iterator[tuple[str, Any]]:
         for end in [end for end in open_ends if end in ready]:
             try:
                 yield end.recv()
-            except EOFError:
+            except (EOFError, OSError):  # it ended, maybe in the middle of what it was sending
                 open_ends.remove(end)
 
 

@@ -67,7 +67,7 @@ def tell_of_cut(turn: Turn, cut: tuple[float, list[str], int]) -> Told | None:
     lost = results - len(kept)
     rest = f"{lost:,} of them could not be kept" if lost else "nothing is lost"
     person = f"brimline: the client dropped {_amount(results, tokens)} during your pause; {rest}"
-    return Told(text_for_model(kept, results, tokens), f"{person}: /brim-recall")
+    return Told(text_for_model(kept, results, tokens), f"{person}: {_recall(turn)}")
 
 
 def _tell_of_service(turn: Turn) -> Told | None:
@@ -79,8 +79,12 @@ def _tell_of_service(turn: Turn) -> Told | None:
     left = f"left {_amount(results, tokens)} out of the last request"
     return Told(
         f"[brimline] The service {left}; `recall` finds them by file, command or words as `query`.",
-        f"brimline: the service {left}; nothing is lost: /brim-recall",
+        f"brimline: the service {left}; nothing is lost: {_recall(turn)}",
     )
+
+
+def _recall(turn: Turn) -> str:
+    return f"{turn.state.command_start}recall"
 
 
 def _claim(turn: Turn, name: str) -> bool:
