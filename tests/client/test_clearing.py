@@ -175,7 +175,7 @@ def test_where_the_mod_gets_no_answer_the_note_is_the_clients_own(
     """A hook names the results, with the next call."""
     run = work_then_pause(client, stub, has_note=True)
     answer_with(installed, "/bin/sh", "-c", "exit 3")
-    stub.script(bash("true"), text("END"))
+    stub.script(bash("sleep 1"), text("END"))
 
     again = client.run_print("Go on.", model=MODEL, env=ENV, args=["--resume", run.session_id])
 
