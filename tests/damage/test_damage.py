@@ -90,14 +90,14 @@ LINES = {
     "gateway": ["--port 0"],
     "run": ["-- -p hello"],
     "dashboard": ["--no-open"],
-    "report": [f"{ONE} -o out.html --full"],
+    "report": [f"{ONE} -o out.html"],
     "hook": list(table.EVENTS),
     "mod": ["alive", "pause", "command", "pane", "compact", "failed"],
 }
 PAGES = (
-    *("/", "/?q=import&sort=cost", "/overall", "/stored", "/memory?q=feeds", "/rules", "/health"),
+    *("/", "/?q=import&sort=cost", "/overall", "/stored", "/day"),
     *(f"/session/{whole_world.SESSION}", f"/session/{whole_world.SESSION}/request/3"),
-    *("/memory/m1", "/stored/cfa530682013"),
+    "/stored/cfa530682013",
 )
 # How a file is damaged, and where in it.
 DAMAGES = (

@@ -12,27 +12,10 @@ from brimline.dashboard import chart, story
 from brimline.figures.totals import Notice
 
 if TYPE_CHECKING:
-    from tests.dashboard.played import Played
-
     from brimline.testing import SessionBuilder
 
 # An empty line, or one that begins somewhere and goes on in right angles.
 PATH = re.compile(r"|(M[\d.]+[ ,][\d.]+([HV]-?[\d.]+)*Z?)+")
-
-
-def test_a_forecast_is_drawn_as_a_band_around_its_middle(played: Played, home_dir: str) -> None:
-    """In both sizes, whatever the session; every path is one that a browser can draw."""
-    shown = story.read_story(played.session.path, home_dir).moments
-
-    for size in chart.LOW_SIZES:
-        band, middle, *others = chart.forecast_plot(shown, size).shapes
-        assert (band.style, middle.style) == ("fill band", "line middle")
-        assert band.path.startswith("M")
-        assert band.path.endswith("Z")
-        assert band.path.count("H") == 2 * len(shown)
-        for shape in (band, middle, *others):
-            assert PATH.fullmatch(shape.path), shape.path
-        assert chart.forecast_plot([], size).shapes[0].path == ""
 
 
 def test_a_bar_for_each_day_has_its_colour_and_as_many_dates_as_there_is_room_for() -> None:
@@ -146,27 +129,6 @@ def test_the_cache_is_drawn_as_read_written_and_not_cached_and_where_it_broke(
     assert mark.name.startswith("request 3: ")
     assert mark.name.endswith(" written again: compaction")
     assert chart.cache_plot([], chart.LOW_SIZES[0]).shapes == []
-
-
-def test_how_many_requests_came_is_drawn_up_to_the_last_compaction(
-    session: SessionBuilder, home_dir: str
-) -> None:
-    """Of the stretch that is not over nobody knows."""
-    for tokens in (50_000, 52_000, 54_000):
-        session.reply(tokens)
-    session.compact(54_000)
-    session.reply(9_000)
-    shown = story.read_story(session.path, home_dir).moments
-
-    plot = chart.forecast_plot(shown, chart.LOW_SIZES[0])
-
-    (came,) = [shape.path for shape in plot.shapes if shape.style == "line came"]
-    heights = [plot.y_of_value(left) for left in (2, 1, 0)]
-    columns = [plot.x_of_column(column) for column in range(4)]
-    assert came == (
-        f"M{columns[0]} {heights[0]}H{columns[1]}V{heights[1]}H{columns[2]}"
-        f"V{heights[2]}H{columns[3]}"
-    )
 
 
 @pytest.mark.parametrize(("brim", "is_drawn"), [(150_000, True), (150_001, False)])
@@ -284,20 +246,6 @@ def test_a_session_without_requests_draws_nothing(session: SessionBuilder, home_
     assert plot.top == 1.08
 
 
-def test_an_unknown_forecast_is_a_band_of_no_height(session: SessionBuilder, home_dir: str) -> None:
-    """At the bottom; where nothing is known the drawing is one request high."""
-    session.reply(50_000)
-    shown = story.read_story(session.path, home_dir).moments
-
-    plot = chart.forecast_plot(shown, chart.LOW_SIZES[0])
-
-    assert shown[0].outlook is None
-    bottom = plot.y_of_value(0)
-    assert plot.shapes[0].path == f"M58.0 {bottom}H1000.0V{bottom}H58.0Z"
-    assert [shape.path for shape in plot.shapes[1:]] == ["", ""]
-    assert plot.top == 1.08
-
-
 def test_a_drawing_of_nothing_has_a_token_on_top(session: SessionBuilder, home_dir: str) -> None:
     """Nothing is drawn in it, and nothing divides by nought."""
     session.prompt("A wish")
@@ -306,11 +254,10 @@ def test_a_drawing_of_nothing_has_a_token_on_top(session: SessionBuilder, home_d
     plots = [
         chart.occupancy_plot(told, [], chart.SIZES[0]),
         chart.cache_plot([], chart.LOW_SIZES[0]),
-        chart.forecast_plot([], chart.LOW_SIZES[0]),
     ]
 
-    assert [plot.top for plot in plots] == [1.08] * 3
-    assert [(plot.count, plot.below, plot.marks) for plot in plots] == [(0, [], [])] * 3
+    assert [plot.top for plot in plots] == [1.08] * 2
+    assert [(plot.count, plot.below, plot.marks) for plot in plots] == [(0, [], [])] * 2
     assert chart.fullest_moment_per_column([]) == []
 
 

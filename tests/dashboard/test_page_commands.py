@@ -56,40 +56,32 @@ def test_a_port_that_is_taken_is_told_with_the_reason() -> None:
 def test_a_report_says_where_it_is_and_what_is_in_it(
     session: SessionBuilder, requests: int, counted: str
 ) -> None:
-    """Named after the session unless told otherwise; without texts unless told otherwise."""
+    """Named after the session unless told otherwise."""
     for number in range(requests):
         session.reply(20_000 + number)
     told = [
         CliRunner().invoke(program, ["report", session.path, *more]).stdout.strip()
-        for more in ((), ("--full",), ("--redact", "-o", "own.html"))
+        for more in ((), ("-o", "own.html"))
     ]
 
     usual = f"brimline-{ID[:8]}.html"
     assert told == [
         f"{usual}: {counted}, no text, no path.",
-        f"{usual}: {counted}, with texts, paths, commands: look before you share it.",
         f"own.html: {counted}, no text, no path.",
     ]
     assert Path("own.html").stat().st_size > 1_000
 
 
 def test_a_report_tells_programs_its_file_and_size(session: SessionBuilder) -> None:
-    """And whether texts were left out."""
+    """And how many requests it is about."""
     session.reply(20_000)
     session.reply(21_000)
 
-    redacted, full = answer("report", session.path), answer("report", session.path, "--full")
+    told = answer("report", session.path)
 
-    for told, is_redacted in ((redacted, True), (full, False)):
-        size = told.pop("bytes")
-        assert told == {
-            "session_id": ID,
-            "file": os.path.abspath(f"brimline-{ID[:8]}.html"),
-            "redacted": is_redacted,
-            "requests": 2,
-        }
-        assert size > 1_000
-    assert Path(redacted["file"]).stat().st_size == size
+    file = os.path.abspath(f"brimline-{ID[:8]}.html")
+    size = Path(file).stat().st_size
+    assert told == {"session_id": ID, "file": file, "bytes": size, "requests": 2}
 
 
 def test_a_dashboard_prints_a_link_that_works_once(served: Served) -> None:
@@ -130,7 +122,7 @@ def test_it_ends_at_once_while_pages_are_open(served: Served, number: signal.Sig
     kept.request("GET", f"/session/{NAME}", headers={"Cookie": served.cookie})
     kept.getresponse().read()
     asked = http.client.HTTPConnection(served.host, timeout=PATIENCE_S)
-    asked.request("GET", "/health", headers={"Cookie": served.cookie})
+    asked.request("GET", "/overall", headers={"Cookie": served.cookie})
 
     served.process.send_signal(number)
 
@@ -148,7 +140,7 @@ def test_whoever_ends_it_is_not_told_of_answers_that_are_cut_off(
     with socket.create_connection((host, int(port)), timeout=PATIENCE_S) as connection:
         head = f"POST /enter HTTP/1.1\r\nHost: {served.host}\r\nContent-Length: 9\r\n\r\n"
         connection.sendall(head.encode())
-        served.get("/health")  # by now the form is waited for
+        served.get("/overall")  # by now the form is waited for
         served.process.send_signal(number)
         served.process.wait(timeout=PATIENCE_S)
 
@@ -177,10 +169,8 @@ def test_the_file_that_opens_the_browser_is_the_users_alone(home_dir: str) -> No
 
 
 def test_a_port_is_any_that_there_is_and_a_free_one_by_default() -> None:
-    """Of a report texts are left out by default."""
+    """None below zero."""
     (port,) = [one for one in page_commands.dashboard.params if one.name == "port"]
-    (redact,) = [one for one in page_commands.report.params if one.name == "redact"]
 
     assert isinstance(port.type, click.IntRange)
     assert (port.type.min, port.type.max, port.default) == (0, 65_535, 0)
-    assert redact.default is True

@@ -40,20 +40,6 @@ def test_figures_of_a_page_are_read_at_a_glance() -> None:
     assert [filtered("count", number, "row") for number in (1, 2)] == ["1 row", "2 rows"]
 
 
-def test_a_diff_has_a_style_for_each_of_its_lines_and_other_text_has_none() -> None:
-    """Only where a place of a change stands at the beginning of a line."""
-    diff = "a.py\n@@ -1,2 +1 @@\n-old\n+new\n same"
-
-    assert filtered("hunks", diff) == [
-        ("", "a.py"),
-        ("place", "@@ -1,2 +1 @@"),
-        ("removed", "-old"),
-        ("added", "+new"),
-        ("", " same"),
-    ]
-    assert filtered("hunks", "-old\n+new\nx @@ -1 +1 @@") == []
-
-
 @pytest.mark.parametrize(
     ("kind", "name", "shown"),
     [
@@ -91,21 +77,21 @@ def test_of_a_shared_item_the_ending_or_a_common_program_is_shown(
     item = Item("tool_result", name, 10, subject)
     kind = "tool results"
 
-    assert pages.label_of_item(item, redacted=False) == f"{kind}: {name} {whole}"
-    assert pages.label_of_item(item, redacted=True) == f"{kind}: {name} {shared}".rstrip()
-    assert pages.label_of_item(item._replace(name=""), redacted=False) == kind
+    assert pages.label_of_item(item) == f"{kind}: {name} {whole}"
+    assert pages.label_of_item(item, shared=True) == f"{kind}: {name} {shared}".rstrip()
+    assert pages.label_of_item(item._replace(name="")) == kind
 
 
 def test_a_long_name_and_a_long_subject_are_cut() -> None:
     """At sixty and eighty characters."""
     item = Item("tool_result", "n" * 61, 10, "s" * 81)
 
-    shown = pages.label_of_item(item, redacted=False).partition(": ")[2]
+    shown = pages.label_of_item(item).partition(": ")[2]
 
     name, _, subject = shown.partition(" ")
     assert (len(name), len(subject)) == (60, 80)
     assert shown.count("…") == 2
-    exact = pages.label_of_item(Item("tool_result", "n" * 60, 10, "s" * 80), redacted=False)
+    exact = pages.label_of_item(Item("tool_result", "n" * 60, 10, "s" * 80))
     assert exact.endswith(f"{'n' * 60} {'s' * 80}")
 
 
@@ -126,7 +112,7 @@ def test_a_shared_page_hides_a_model_that_is_not_everybodys(
     session.reply(50_000)
     told = story.read_story(session.path, home_dir)
 
-    own, redacted = [pages.session_page_values(told, redacted=hides) for hides in (False, True)]
+    own, redacted = [pages.session_page_values(told, shared=hides) for hides in (False, True)]
 
     assert (own["model"], redacted["model"]) == (model, shared)
     assert (own["project"], redacted["project"]) == (told.project, "")
@@ -135,7 +121,7 @@ def test_a_shared_page_hides_a_model_that_is_not_everybodys(
 def test_a_request_is_a_line_with_its_size_and_what_was_lost(
     session: SessionBuilder, home_dir: str
 ) -> None:
-    """Its tier and its forecast where there are any."""
+    """And its tier where there is one."""
     for tokens in (50_000, 60_000, 70_000):
         session.reply(tokens)
     session.compact(70_000)
@@ -143,18 +129,17 @@ def test_a_request_is_a_line_with_its_size_and_what_was_lost(
     told = story.read_story(session.path, home_dir)
 
     first, _, third, fourth = [
-        pages.summary_line_of_request(moment, single=True) for moment in told.moments
+        pages.summary_line_of_request(moment, shared=True) for moment in told.moments
     ]
 
     assert first.startswith("Request 1, ")
     assert first.endswith(": 50,000 tokens, 25% of the window")
-    assert "; the forecast was " in third
-    assert third.endswith(" more requests")
+    assert third.endswith(": 70,000 tokens, 35% of the window")
     assert fourth.endswith(": 9,000 tokens, 4% of the window; cache lost: compaction")
 
 
 def test_what_a_hook_added_is_shown_with_its_words(session: SessionBuilder, home_dir: str) -> None:
-    """At the request that was the first to carry it; of a compaction the card that it got."""
+    """At the request that was the first to carry it."""
     session.prompt("Go")
     session.reply(20_000)
     session.compact(20_000)
@@ -175,11 +160,6 @@ def test_what_a_hook_added_is_shown_with_its_words(session: SessionBuilder, home
     assert not any(
         "French" in text for _, text in pages.new_items_and_text_by_row(told, told.moments[0])
     )
-    own, shared = [pages.session_page_values(told, redacted=hides) for hides in (False, True)]
-    ((number, card),) = own["cards"]
-    assert number == 2
-    assert card.startswith("[brimline card] What was said")
-    assert shared["cards"] == []
 
 
 def test_a_page_lists_the_twelve_largest_items(session: SessionBuilder, home_dir: str) -> None:
@@ -193,7 +173,7 @@ def test_a_page_lists_the_twelve_largest_items(session: SessionBuilder, home_dir
     tools = ((2.0, "PreToolUse", "mcp__x__y"), (0.5, "Stop", None))
     told.figures.blocks = [Notice(at, event, 1, tool, 9) for at, event, tool in tools]
 
-    values = pages.session_page_values(told, redacted=True)
+    values = pages.session_page_values(told, shared=True)
 
     assert len(values["largest"]) == _TOP
     assert [text for _, text in values["notices"]] == [
@@ -228,8 +208,8 @@ def test_an_edit_is_shown_with_two_lines_around_it(session: SessionBuilder, home
 )
 def test_a_report_has_times_to_the_minute_in_utc(at: float | None, told: str) -> None:
     """What has no time is unknown, on any page."""
-    assert pages._local_or_utc_time_text(at, single=True) == told
-    own = pages._local_or_utc_time_text(at, single=False)
+    assert pages._local_or_utc_time_text(at, shared=True) == told
+    own = pages._local_or_utc_time_text(at)
     assert own == told if told == "unknown" else re.fullmatch(r"20\d\d-\d\d-\d\d \d\d:\d\d", own)
 
 
@@ -269,10 +249,10 @@ def test_a_cost_is_at_least_that_where_replies_were_recorded_in_part(
         moment.is_final = is_final
     spendings = spending.read_spendings(home_dir, [session.path])
 
-    shown = pages.session_page_values(told, [], spendings, redacted=False)["cost"]
+    shown = pages.session_page_values(told, [], spendings)["cost"]
 
     assert shown.startswith("$" if all(are_final) else "at least $")
-    assert pages.session_page_values(told, redacted=False)["cost"] is None
+    assert pages.session_page_values(told)["cost"] is None
 
 
 def test_the_chart_of_a_session_that_was_just_compacted_says_so_at_its_end(
@@ -283,7 +263,7 @@ def test_the_chart_of_a_session_that_was_just_compacted_says_so_at_its_end(
     session.reply(160_000)
     session.compact(161_000)
 
-    shown = pages.session_page_values(story.read_story(session.path, home_dir), redacted=False)
+    shown = pages.session_page_values(story.read_story(session.path, home_dir))
 
     assert "estimated: no model request since the compaction" in shown["headline"]
     assert shown["columns"][-1][1].endswith("; compacted since")
@@ -310,11 +290,11 @@ def test_a_compaction_is_explained_in_words(
     session.reply(30_000)
     told = story.read_story(session.path, home_dir)
 
-    (compaction,) = pages.session_page_values(told, redacted=False)["compactions"]
+    (compaction,) = pages.session_page_values(told)["compactions"]
 
     assert compaction["why"].startswith(why)
     assert "of that: tool results; the largest item: Bash cat big.log, " in compaction["why"]
-    (shared,) = pages.session_page_values(told, redacted=True)["compactions"]
+    (shared,) = pages.session_page_values(told, shared=True)["compactions"]
     assert "big.log" not in shared["why"]
 
 
@@ -339,13 +319,11 @@ def test_of_a_request_sixty_rows_are_shown(
 
 
 def test_a_page_holds_no_control_characters_but_tabs_and_lines() -> None:
-    """Whatever the texts in it hold; marks of Markdown are left out where asked for."""
+    """Whatever the texts in it hold;"""
     page = pages.render_page("enter.html")
-    marked = [filtered("unmarked", text) for text in ("## A *bold* `word`", "- one | two", "a-b")]
 
     assert "\x1b" not in page
     assert page.lstrip().lower().startswith("<!doctype html>")
-    assert marked == ["A bold word", "one  two", "a-b"]
     assert len(filtered("line", "x" * (_CELL_CHARACTERS + 1))) == _CELL_CHARACTERS
     assert filtered("line", "x" * _CELL_CHARACTERS) == "x" * _CELL_CHARACTERS
 

@@ -1,4 +1,4 @@
-"""`brimline report`: one file, with figures alone or with the texts."""
+"""`brimline report`: one file, with figures alone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from click.testing import CliRunner
 from tests.dashboard.played import NAME
 
 from brimline.cli.surface import program
+from brimline.dashboard import pages, story
 from brimline.fast.io import append_line
+from brimline.figures import spending
 from brimline.hooks import statusline
 from brimline.hooks.entry import open_turn
 from brimline.state.session import SessionState
@@ -21,11 +23,19 @@ if TYPE_CHECKING:
     from tests.dashboard.played import Played
 
 
-def report(session: str, *words: str) -> str:
+def report(session: str) -> str:
     """The file that a report becomes."""
-    done = CliRunner().invoke(program, ["report", session, "-o", "report.html", *words])
+    done = CliRunner().invoke(program, ["report", session, "-o", "report.html"])
     assert done.exit_code == 0, done.output
     return Path("report.html").read_text(encoding="utf-8")
+
+
+def own_page(path: str, home_dir: str) -> str:
+    """What the user's own page of a session says."""
+    told = story.read_story(path, home_dir)
+    spendings = spending.read_spendings(home_dir, spending.files_of_session(path))
+    values = pages.session_page_values(told, [], spendings)
+    return pages.render_page("session_body.html", **values)
 
 
 def test_a_report_is_one_file_with_figures_and_without_texts(played: Played) -> None:
@@ -34,7 +44,6 @@ def test_a_report_is_one_file_with_figures_and_without_texts(played: Played) -> 
 
     assert "43,000 of 200,000 tokens in use" in made
     assert " announced" in made
-    assert re.search(r"; the forecast was [\d,]+ to [\d,]+ more requests", made)
     assert not re.search(r"(src|href)=\"(?!#)", made)
     for private in ("the import drops rows", "of the import", "INFO batch", played.session.cwd):
         assert private not in made
@@ -109,24 +118,9 @@ def test_the_brim_is_what_status_says_it_is(session: SessionBuilder) -> None:
     assert "compaction is expected" not in made
 
 
-def test_a_full_report_has_the_texts_and_says_so(played: Played) -> None:
-    """Whoever shares it is told what it contains; foreign marks are text."""
-    made = report(played.session.path, "--full")
-
-    assert "look through it before you share it" in made
-    assert "# of the import" in made
-    assert "cat logs/import.log" in made
-    assert not re.search(r"(src|href)=\"(?!#)|data-session", made)
-    assert "<script>alert(" not in made
-
-
-def test_the_card_is_in_a_full_report_only(played: Played) -> None:
-    """It holds the user's own words."""
-    assert "[brimline card]" in report(NAME, "--full")
-    assert "[brimline card]" not in report(NAME)
-
-
-def test_where_thinking_was_lost_is_in_a_full_report_only(session: SessionBuilder) -> None:
+def test_where_thinking_was_lost_is_on_the_users_page_only(
+    session: SessionBuilder, home_dir: str
+) -> None:
     """The reason is the client's word for it, which may be anything."""
     dropped = {"newlyDropped": {"blockCount": 3, "reason": "ACME"}}
     session.reply(20_000)
@@ -134,14 +128,14 @@ def test_where_thinking_was_lost_is_in_a_full_report_only(session: SessionBuilde
     session.reply(21_000)
 
     told = "not sent again, after request 1: 3, by the service (ACME; changed: unknown)"
-    assert told in report(session.path, "--full")
+    assert told in own_page(session.path, home_dir)
     assert "ACME" not in report(session.path)
 
 
-def test_what_a_summary_lost_is_in_a_full_report_only(played: Played) -> None:
+def test_what_a_summary_lost_is_on_the_users_page_only(played: Played, home_dir: str) -> None:
     """With the way back."""
     told = "not in the summary (brimline carry show --session"
-    assert told in report(NAME, "--full")
+    assert told in own_page(played.session.path, home_dir)
     assert told not in report(NAME)
 
 
@@ -188,8 +182,8 @@ def test_a_compaction_that_was_undone_is_marked(world: Path, home_dir: str) -> N
     assert "undone since" in report(session.path)
 
 
-def test_a_report_has_the_cost_and_the_subagents(world: Path) -> None:
-    """Names of subagents are for a full one; where replies were cut off, it cost at least that."""
+def test_a_report_has_the_cost_and_the_subagents(world: Path, home_dir: str) -> None:
+    """Not the names of those; where replies were cut off, it cost at least that."""
     folder = world / "home/.claude/projects/-project"
     session = SessionBuilder(str(folder / f"{NAME}.jsonl"), NAME, model="claude-opus-4-6")
     session.reply(50_000)
@@ -197,7 +191,7 @@ def test_a_report_has_the_cost_and_the_subagents(world: Path) -> None:
     inner.reply(33_000, message_id="inner", model="acme-9")
     (folder / "agent-that-is-a-folder.jsonl").mkdir()
 
-    full, shared = report(NAME, "--full"), report(NAME)
+    full, shared = own_page(session.path, home_dir), report(NAME)
 
     for made in (full, shared):
         assert re.search(r"<dt>cost</dt><dd>at least \$\d", made)
@@ -219,7 +213,7 @@ def test_failures_of_hooks_and_the_cost_that_the_client_counts_are_told(played: 
     told |= {"cost": {"total_cost_usd": 1.234}}
     statusline.respond(json.dumps(told).encode(), played.home_dir)
 
-    full, shared = report(NAME, "--full"), report(NAME)
+    full, shared = own_page(played.session.path, played.home_dir), report(NAME)
 
     assert "1 failure;" in full
     assert "&#39;mine&#39;" in full
@@ -236,7 +230,9 @@ def test_a_session_without_a_request_is_a_page_too(session: SessionBuilder) -> N
     assert ">unknown<" not in report(session.path)
 
 
-def test_hostile_names_and_control_characters_are_shown_as_text(session: SessionBuilder) -> None:
+def test_hostile_names_and_control_characters_are_shown_as_text(
+    session: SessionBuilder, home_dir: str
+) -> None:
     """Whatever a session holds, in a file for others it is only ever text."""
     nasty = "</title><img src=x onerror=alert(1)>\x1b[31m\u202e\ud800.py"
     call = session.tool_call(30_000, "Read", file_path=f"/tmp/{nasty}")
@@ -244,8 +240,7 @@ def test_hostile_names_and_control_characters_are_shown_as_text(session: Session
     session.reply(40_000, text_block(nasty))
     session.reply(41_000, model=nasty)
 
-    for words in ((), ("--full",)):
-        made = report(session.path, *words)
+    for made in (report(session.path), own_page(session.path, home_dir)):
         assert "<img" not in made
         assert not re.search("[\x00-\x08\x0b-\x1f\u202e]", made)
 
@@ -270,40 +265,3 @@ def test_what_cannot_be_reported_is_said_in_a_sentence(played: Played) -> None:
     assert not Path("no").exists()
     assert "-o takes the name of a file" in str(nowhere.exception)
     assert report(NAME) == report(NAME)
-
-
-def test_a_long_path_keeps_the_name_of_its_file(session: SessionBuilder) -> None:
-    """Its folders are the same for all."""
-    path = "/home/somebody/" + "folder/" * 20 + "orders.py"
-    session.prompt("go")
-    session.tool_result(session.tool_call(9_000, "Read", file_path=path), "x" * 9_000)
-    session.reply(30_000)
-
-    assert "folder/orders.py" in report(session.path, "--full").partition("Largest single")[2]
-
-
-def test_a_full_report_has_the_text_of_the_very_first_row(session: SessionBuilder) -> None:
-    """Which begins where the file begins; a long one is cut."""
-    session.prompt("FIRST" + "x" * 19_995 + "CUT")
-    session.reply(50_000)
-
-    made = report(session.path, "--full")
-
-    assert "FIRST" + "x" * 19_995 + "<" in made
-    assert "3 more characters are not in this report." in made
-
-
-def test_a_full_report_has_the_texts_of_the_forty_largest_items(session: SessionBuilder) -> None:
-    """Each under the request that took it in."""
-    for number in range(41):
-        call = session.tool_call(20_000 + 900 * number, "Grep", pattern="p")
-        session.tool_result(call, f"result-{number:02} " + "word " * 20 * (number + 1))
-    session.reply(90_000)
-
-    made = report(session.path, "--full")
-
-    shown = [number for number in range(41) if f"result-{number:02} " in made]
-    assert len(shown) <= 40
-    assert shown == list(range(41 - len(shown), 41))
-    assert "result-00 " not in made
-    assert "result-10 " in made

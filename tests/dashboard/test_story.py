@@ -17,7 +17,6 @@ from brimline.dashboard import chart, index, overall, story
 from brimline.dashboard.report import self_contained_page_html
 from brimline.dashboard.story import _SUBJECT_CHARACTERS
 from brimline.errors import SessionError
-from brimline.figures import reader, spending
 from brimline.state import logs
 from brimline.state.session import SessionState, Snapshot
 from brimline.testing import SessionBuilder, text_block
@@ -93,7 +92,7 @@ def test_what_was_injected_is_on_the_page_by_source(played: Played, home_dir: st
     """Ours apart from others', each with how often it came."""
     told = story.read_story(played.session.path, home_dir)
 
-    page = self_contained_page_html(told, home_dir, redacted=False)
+    page = self_contained_page_html(told, home_dir)
 
     assert {one.ours for one in told.injections.tokens} == {True, False}
     for one, tokens in told.injections.tokens.items():
@@ -127,10 +126,7 @@ def test_an_index_is_read_once_and_where_something_changed(played: Played, home_
     (row,), count = found.page_of_sessions(index.Filter(), 50, {})
     assert (row["id"], row["requests"], count) == (NAME, len(rows), 1)
     assert found.page_of_sessions(index.Filter(model="another"), 50, {}) == ([], 0)
-    spendings = spending.read_spendings(home_dir, reader.all_transcripts())
-    (compaction,) = overall.overall_page_values(spendings, found.rows_of_all_sessions(), [], 30)[
-        "period"
-    ].compactions
+    (compaction,) = overall.distinct_compactions(found.rows_of_all_sessions())
     assert compaction["summary_characters"] == 8
 
 
@@ -157,25 +153,6 @@ def test_a_long_session_is_drawn_in_few_columns_that_keep_its_peaks(
 
     assert len(shown) == chart.MOST_COLUMNS
     assert 334 in [one.number for one in shown]
-
-
-def test_an_unknown_forecast_is_a_gap_not_a_zero(session: SessionBuilder, home_dir: str) -> None:
-    """Before the second request, and right after a compaction, nobody knows."""
-    for tokens in (50_000, 52_000, 54_000):
-        session.reply(tokens)
-    session.compact(54_000)
-    for tokens in (9_000, 11_000, 13_000):
-        session.reply(tokens)
-    shown = chart.fullest_moment_per_column(story.read_story(session.path, home_dir).moments)
-    known = [one.outlook is not None for one in shown]
-
-    plot = chart.forecast_plot(shown, chart.LOW_SIZES[0])
-
-    (middle,) = [shape.path for shape in plot.shapes if shape.style == "line middle"]
-    stretches = "".join("x" if one else " " for one in known).split()
-    assert not all(known)
-    assert middle.count("M") == len(stretches)
-    assert f" {plot.y_of_value(0)}" not in middle
 
 
 def test_a_story_has_the_first_wish_as_its_title_and_counts_its_requests_by_model(
@@ -569,4 +546,4 @@ def test_a_request_begins_with_nothing_but_its_number(session: SessionBuilder) -
 
     assert (moment.tokens, moment.is_final, moment.shorter_by) == (0, False, 0)
     assert (moment.parts, moment.items, moment.replaced) == ({}, [], [])
-    assert (moment.outlook, moment.broke) == (None, None)
+    assert moment.broke is None

@@ -137,28 +137,6 @@ def occupancy_plot(story: Story, shown: Sequence[Moment], size: Size) -> Plot:
     return plot
 
 
-def forecast_plot(shown: Sequence[Moment], size: Size) -> Plot:
-    """How many requests were left at each moment: as it was forecast then, and as it came."""
-    bounds = [(each.outlook.low, each.outlook.high) if each.outlook else (0, 0) for each in shown]
-    middles = [each.outlook.ops if each.outlook else None for each in shown]
-    lows, highs = [low for low, _ in bounds], [high for _, high in bounds]
-    plot = _plot_with_ticks(size, len(shown), max([*highs, 1]))
-    came = _actual_requests_left_per_moment(shown)
-    plot.shapes.append(Shape(_band_path(plot, lows, highs), "fill band", "forecast, 4 of 5 within"))
-    plot.shapes.append(Shape(_step_path(plot, middles), "line middle", "forecast, middle"))
-    plot.shapes.append(Shape(_step_path(plot, came), "line came", "as it came"))
-    return plot
-
-
-def _actual_requests_left_per_moment(shown: Sequence[Moment]) -> list[int | None]:
-    """How many requests came before the next compaction; of the last stretch nobody knows yet."""
-    ends = {moment.segment: moment.number for moment in shown}
-    return [
-        None if moment.segment == shown[-1].segment else ends[moment.segment] - moment.number
-        for moment in shown
-    ]
-
-
 def cache_plot(shown: Sequence[Moment], size: Size) -> Plot:
     """What each request read from the cache and wrote to it, and where the cache was lost."""
     plot = _plot_with_ticks(size, len(shown), max((each.tokens for each in shown), default=1))
@@ -178,7 +156,6 @@ def daily_bar_plots(
     days: Sequence[str],
     series: Sequence[tuple[str, Sequence[float]]],
     unit: str = "",
-    address: str = "",
 ) -> list[Plot]:
     """A bar for each day, stacked by name, with a link to the page of that day."""
     tops = [sum(values[at] for _, values in series) for at in range(len(days))]
@@ -191,7 +168,7 @@ def daily_bar_plots(
             if tops[at]:
                 left, right = plot.x_of_column(at), plot.x_of_column(at + 1)
                 told = f"{day}: {_label_of_value(tops[at], unit)}"
-                plot.links.append(Link(left, right - left, address.format(day), told))
+                plot.links.append(Link(left, right - left, f"/day?day={day}", told))
         _add_date_labels(plot, days)
         plots.append(plot)
     return plots

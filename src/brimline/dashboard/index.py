@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import output
 from brimline.dashboard import story
-from brimline.errors import BrimlineError, SessionError
+from brimline.errors import BrimlineError
 from brimline.fast import io, paths
 from brimline.figures import spool, store
 from brimline.session import in_use
@@ -39,13 +39,10 @@ class Filter(NamedTuple):
     project: str = ""
     model: str = ""
     sort: str = "newest"
-    days: int = 0
     day: str = ""
     page: int = 1
     words: str = ""
     """Each of them occurs in the title, the id, the project or the model."""
-    empty: bool = False
-    """Whether sessions without a request are wanted, too."""
 
 
 class Index:
@@ -113,18 +110,15 @@ class Index:
         def is_running(name: str, last_at: float) -> bool:
             return name in running or last_at > lately
 
-        since = time.time() - wanted.days * 86_400 if wanted.days else 0.0
-        values = wanted._asdict() | {"since": since, "size": size}
-        values["start"] = size * (wanted.page - 1)
+        values = wanted._asdict() | {"size": size, "start": size * (wanted.page - 1)}
         chosen = "FROM page WHERE :project IN ('', project) AND :model IN ('', model)"
-        chosen += " AND last_at >= :since AND (:empty OR tokens > 0)"
+        chosen += " AND tokens > 0"
         text = " || ' ' || ".join(f"json_extract(document, '$.{name}')" for name in _SEARCHED)
         for at, word in enumerate(wanted.words.split()[:_MOST_WORDS]):
             chosen += f" AND instr(lower({text}), :word{at})"
             values[f"word{at}"] = word.lower()
         if active is not None:
             chosen += " AND is_active(id)"
-        copies = "(SELECT count(*) FROM page AS other WHERE other.id = page.id)"
         # Only a name of ours is put into this; what was typed comes as a value.
         first = SORTS.get(wanted.sort) or "is_running(id, last_at) DESC, last_at"
         order = f"ORDER BY {first} DESC LIMIT :size OFFSET :start"
@@ -134,8 +128,8 @@ class Index:
             base.create_function("is_active", 1, (active or ()).__contains__)
             base.create_function("is_running", 2, is_running)
             (count,) = base.execute(f"SELECT count(*) {chosen}", values).fetchone()
-            rows = base.execute(f"SELECT document, {copies} {chosen} {order}", values).fetchall()
-        shown = [json.loads(document) | {"copies": copies} for document, copies in rows]
+            rows = base.execute(f"SELECT document {chosen} {order}", values).fetchall()
+        shown = [json.loads(document) for (document,) in rows]
         for row in shown:
             row["is_running"] = is_running(row["id"], row["last_at"])
         return shown, count
@@ -146,8 +140,8 @@ class Index:
         with store.opened(self.home_dir, in_memory=False) as figures:
             return [value for (value,) in figures.base.execute(asked)]
 
-    def transcript_path_of_session(self, session_id: str, folder: str = "") -> str:
-        """The file of a session, where several projects have one of this id that in `folder`.
+    def transcript_path_of_session(self, session_id: str) -> str:
+        """The file of a session, the newest of several.
 
         Raises:
             SessionError: there is none.
@@ -155,11 +149,8 @@ class Index:
         query = "SELECT path FROM page WHERE id = ? ORDER BY last_at DESC"
         with store.opened(self.home_dir, in_memory=False) as figures:
             paths = [os.fsdecode(path) for (path,) in figures.base.execute(query, (session_id,))]
-        inside = [path for path in paths if not folder or name_of_transcript_folder(path) == folder]
-        if inside and os.path.isfile(inside[0]):
-            return inside[0]
-        if folder:
-            raise SessionError(f"no session {session_id} is in {folder}")
+        if paths and os.path.isfile(paths[0]):
+            return paths[0]
         return find.transcript_by_id_start(session_id)
 
     def rows_of_all_sessions(self) -> list[dict[str, Any]]:
@@ -173,17 +164,11 @@ def _with_surrogates_replaced(name: str) -> str:
     return name.encode("utf-8", "replace").decode()
 
 
-def name_of_transcript_folder(path: str) -> str:
-    """The folder of a project among those of the client."""
-    return _with_surrogates_replaced(os.path.basename(os.path.dirname(path)))
-
-
 def index_row(session: story.Story) -> dict[str, Any]:
     """Return what a list shows of a session, and what it adds to the whole."""
     return {
         "id": session.session_id,
         "title": output.one_line(session.title, _TITLE_CHARACTERS),
-        "folder": name_of_transcript_folder(session.path),
         "project": session.project or "",
         "model": session.most_used_model,
         "last_at": session.last_at,
@@ -196,8 +181,6 @@ def index_row(session: story.Story) -> dict[str, Any]:
         "tools": session.tools,
         "saved": list(session.saved),
         "cost_usd": session.cost_usd,
-        "injected_tokens": session.injections.tokens.total(),
-        "causes": session.cache.causes,
     }
 
 

@@ -102,20 +102,17 @@ def _write_login_page(address: str, key: str) -> str:
 @click.option(
     "-o", "--output", "target", metavar="FILE", help="Default: brimline-, the id's start, .html."
 )
-@click.option("--redact/--full", default=True, help="Without texts and paths (default), or with.")
-def report(
-    file: str | None, session_id: str | None, target: str | None, redact: bool, as_json: bool
-) -> None:
-    """Write the page of a session into one HTML file, to look at or to share.
+def report(file: str | None, session_id: str | None, target: str | None, as_json: bool) -> None:
+    """Write the page of a session into one HTML file that can be shared.
 
     Without SESSION (an id, how it begins, a file, or `last`) it is the running session, else the
-    newest of this project. Without --full it has figures, names of tools, the endings of files and
-    common programs: no text, no path, no name of a project.
+    newest of this project. The file has figures, names of tools, the endings of files and common
+    programs: no text, no path, no name of a project. `brimline dashboard` shows those too.
 
     \b
     Example:
       brimline report
-      brimline report 1f0c2d3e -o session.html --full
+      brimline report 1f0c2d3e -o session.html
     """
     from brimline.dashboard.report import self_contained_page_html, write_or_replace_own_page
     from brimline.dashboard.story import read_story
@@ -123,15 +120,15 @@ def report(
     path = find.checked_transcript(find.wanted_transcript(output.given_session(file, session_id)))
     with output.Progress("Reading", os.path.getsize(path)) as bar:
         session_story = read_story(path, paths.data_dir(), bar.advance)
-    made = self_contained_page_html(session_story, paths.data_dir(), redacted=redact)
+    made = self_contained_page_html(session_story, paths.data_dir())
     target = target or f"brimline-{session_story.session_id[:8]}.html"
     write_or_replace_own_page(target, made)
+    count = len(session_story.moments)
     document = {
         "session_id": session_story.session_id,
         "file": os.path.abspath(target),
-        "redacted": redact,
+        "bytes": len(made.encode()),
+        "requests": count,
     }
-    document |= {"bytes": len(made.encode()), "requests": len(session_story.moments)}
-    what = "no text, no path" if redact else "with texts, paths, commands: look before you share it"
-    text = f"{target}: {output.count_text(len(session_story.moments), 'request')}, {what}."
+    text = f"{target}: {output.count_text(count, 'request')}, no text, no path."
     output.answer(document, text, as_json=as_json)

@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 
 from brimline import output
 from brimline.bulk import shell, stub
-from brimline.carry import card, lost
+from brimline.carry import lost
 from brimline.dashboard import chart
 from brimline.dashboard.story import EVENTS, sorted_hook_ms_by_event
 from brimline.fast import clock
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from brimline.figures.totals import Notice
 
 _TOP = 12
-_PLACE = re.compile(r"^@@ -\d+(,\d+)? \+\d+(,\d+)? @@", re.MULTILINE)
 _EDITED = ("old_string", "new_string")
 _SUBJECT_CHARACTERS, _NAME_CHARACTERS = 80, 60
 _CELL_CHARACTERS = 120
@@ -57,8 +56,6 @@ _MODEL = re.compile(r"claude-[a-z0-9.-]{1,40}(\[1m\])?")
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 # Of one text; a page is to be read, and `brimline store get` has the rest.
 MOST_CHARACTERS = 60_000
-# What Markdown puts before and around words.
-_MARKS = re.compile(r"^[\s#>+*|-]+|[*`|]+")
 
 
 @cache
@@ -76,8 +73,6 @@ def template_environment() -> Environment:
         ),
         "model": bill.short_model_name,
         "price": bill.row_dollars_text,
-        "hunks": _styled_diff_lines,
-        "unmarked": lambda text: _MARKS.sub("", str(text)),
         "line": lambda text, most=_CELL_CHARACTERS: output.one_line(text, most),
         "size": output.size_text,
         "ending": window.word_for_ending,
@@ -107,24 +102,16 @@ def _percent_text(part: float | None, whole: float | None) -> str:
 
 
 def _date_time_text(context: Any, at: float | None) -> str:
-    return _local_or_utc_time_text(at, single=context.get("single", False))
+    return _local_or_utc_time_text(at, shared=context.get("shared", False))
 
 
-def _local_or_utc_time_text(at: float | None, *, single: bool) -> str:
+def _local_or_utc_time_text(at: float | None, *, shared: bool = False) -> str:
     """A time of this machine, to the minute; a report, which others read elsewhere, has UTC."""
     if not at:
         return "unknown"
-    if single:
+    if shared:
         return output.utc_minute_text(clock.format_utc(at))
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
-
-
-def _styled_diff_lines(text: str) -> list[tuple[str, str]]:
-    """The lines of a diff, each with its style; none where the text is no diff."""
-    if not _PLACE.search(text):
-        return []
-    styles = {"+": "added", "-": "removed", "@": "place"}
-    return [(styles.get(line[:1], ""), line) for line in text.split("\n")]
 
 
 def render_page(template: str, **values: Any) -> str:
@@ -141,29 +128,29 @@ def session_page_values(
     user_models: Sequence[dict[str, Any]] = (),
     spendings: Sequence[Spending] = (),
     *,
-    redacted: bool,
-    single: bool = False,
+    shared: bool = False,
 ) -> dict[str, Any]:
-    """All that the page of a session shows; a single file may be read anywhere, in UTC."""
+    """All that the page of a session shows; of one that is shared, what everybody may know.
+
+    Others may read that anywhere, so that its times are in UTC.
+    """
     shown, model = chart.fullest_moment_per_column(story.moments), story.most_used_model
     return {
         "story": story,
-        "project": "" if redacted else story.project or "unknown",
-        "model": model if not redacted or _MODEL.fullmatch(model) else "",
-        "redacted": redacted,
-        "single": single,
+        "project": "" if shared else story.project or "unknown",
+        "model": model if not shared or _MODEL.fullmatch(model) else "",
+        "shared": shared,
         "headline": headline_sentence_of_story(story),
         "cost": _cost_text(story, spendings, user_models),
-        "subagents": _subagents(story, spendings, user_models, redacted=redacted),
+        "subagents": _subagents(story, spendings, user_models, shared=shared),
         "plots": _session_plots(story, shown),
-        "columns": _columns(story, shown, single=single),
+        "columns": _columns(story, shown, shared=shared),
         "largest": largest_items_and_their_requests(story, _TOP),
         "notices": _announcements_and_refusals(story),
         "offloads": [one for one in story.events if one["event"] in ("Offloaded", "Recalled")],
         "hooks": sorted_hook_ms_by_event(story.events),
         "gateway": totals.most_saved_and_all_rewritten(story.events),
-        "cards": [] if redacted else _cards_after_compactions(story),
-        "compactions": _compactions_with_costs_and_losses(story, user_models, redacted=redacted),
+        "compactions": _compactions_with_costs_and_losses(story, user_models, shared=shared),
     }
 
 
@@ -183,19 +170,19 @@ def _subagents(
     spendings: Sequence[Spending],
     user_models: Sequence[dict[str, Any]],
     *,
-    redacted: bool,
+    shared: bool,
 ) -> list[dict[str, Any]]:
     """Its subagents; where others read it, by numbers, and without what they were for."""
     rows = subagents.document(spendings, story.path, user_models)
-    for number, each in enumerate(rows if redacted else (), 1):
+    for number, each in enumerate(rows if shared else (), 1):
         known = each["model"] if _MODEL.fullmatch(each["model"]) else "unknown"
         each.update(agent=str(number), about="", model=known)
     return rows
 
 
-def _columns(story: Story, shown: list[Moment], *, single: bool) -> list[list[Any]]:
+def _columns(story: Story, shown: list[Moment], *, shared: bool) -> list[list[Any]]:
     """What each column of the charts tells to who points at it."""
-    columns = [[one.number, summary_line_of_request(one, single=single)] for one in shown]
+    columns = [[one.number, summary_line_of_request(one, shared=shared)] for one in shown]
     if shown and len(story.compactions) > shown[-1].segment:
         columns[-1][1] = f"{columns[-1][1]}; compacted since"
     return columns
@@ -204,30 +191,29 @@ def _columns(story: Story, shown: list[Moment], *, single: bool) -> list[list[An
 def _session_plots(story: Story, shown: list[Moment]) -> dict[str, list[chart.Plot]]:
     return {
         "occupancy": [chart.occupancy_plot(story, shown, size) for size in chart.SIZES],
-        "forecast": [chart.forecast_plot(shown, size) for size in chart.LOW_SIZES],
         "cache": [chart.cache_plot(shown, size) for size in chart.LOW_SIZES],
     }
 
 
 def _compactions_with_costs_and_losses(
-    story: Story, user_models: Sequence[dict[str, Any]], *, redacted: bool
+    story: Story, user_models: Sequence[dict[str, Any]], *, shared: bool
 ) -> list[dict[str, Any]]:
     """The session's compactions with what each cost and, unless texts are to stay out, lost."""
     compactions = lookback.compaction_documents(story.session_id, story.figures)
     aftermath.fill_in_dollars(compactions, user_models)
-    if compactions and not redacted:
+    if compactions and not shared:
         aftermath.fill_in_what_summary_lost(compactions, story.path)
     in_file = {recorded.uuid: number for number, recorded in enumerate(story.compactions)}
     for each, of_story in zip(compactions, story.figures.compactions, strict=True):
         each["at"] = of_story.at
-        each["why"] = _why_compacted(story, each, in_file.get(each["uuid"]), redacted=redacted)
+        each["why"] = _why_compacted(story, each, in_file.get(each["uuid"]), shared=shared)
         if each["account"] and each["uuid"] not in in_file:
             each["account"] += "; undone since"
     return compactions
 
 
 def _why_compacted(
-    story: Story, compaction: dict[str, Any], number: int | None, *, redacted: bool
+    story: Story, compaction: dict[str, Any], number: int | None, *, shared: bool
 ) -> str:
     """Say why a compaction came, by the last request before it; empty where that is not known."""
     moments = [moment for moment in story.moments if moment.segment == number]
@@ -236,7 +222,7 @@ def _why_compacted(
     last = moments[-1]
     items = [item for moment in moments for item in moment.items if item.kind != "floor"]
     most = max(items, key=lambda item: item.tokens, default=None)
-    label = label_of_item(most, redacted=redacted) if most else ""
+    label = label_of_item(most, shared=shared) if most else ""
     largest = most and (label.partition(": ")[2] or label, most.tokens)
     return aftermath.why_text(compaction, last.reading.compaction.tokens, last.parts, largest)
 
@@ -251,15 +237,12 @@ def headline_sentence_of_story(story: Story) -> str:
     )
 
 
-def summary_line_of_request(moment: Moment, *, single: bool = False) -> str:
+def summary_line_of_request(moment: Moment, *, shared: bool = False) -> str:
     """One request in a line, for who points at it."""
-    when = _local_or_utc_time_text(moment.at, single=single)
+    when = _local_or_utc_time_text(moment.at, shared=shared)
     text = f"Request {moment.number}, {when}: {moment.tokens:,} tokens"
     text += f", {moment.tokens / moment.reading.window.tokens:.0%} of the window"
     text += f"; L{moment.reading.tier}" if moment.reading.tier else ""
-    if moment.outlook and moment.outlook.high:
-        low, high = moment.outlook.low, moment.outlook.high
-        text += f"; the forecast was {low:,} to {high:,} more requests"
     return text + (f"; cache lost: {moment.broke.cause}" if moment.broke else "")
 
 
@@ -308,10 +291,10 @@ def _arguments_text(tool: str, arguments: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def label_of_item(item: Item, *, redacted: bool) -> str:
+def label_of_item(item: Item, *, shared: bool = False) -> str:
     """What an item is about: of a shared one the ending of a file or a common program, no more."""
     name, subject = item.name, item.subject
-    if redacted:
+    if shared:
         ending = os.path.splitext(subject)[1] if name in clienttools.FILE_TOOLS else ""
         subject = ending if ending in _ENDINGS else ""
         subject = shell.main_program_if_known(item.subject) if name == "Bash" else subject
@@ -331,20 +314,6 @@ def public_tool_name(kind: str, name: str) -> str:
     if name.startswith(clienttools.MCP_PREFIX):
         return "a tool of an MCP server"
     return name if name in _TOOLS or name in EVENTS else "another tool"
-
-
-def _cards_after_compactions(story: Story) -> list[tuple[int, str]]:
-    """The first request after each compaction, with the card that it got."""
-    firsts = {moment.segment: moment for moment in reversed(story.moments) if moment.segment}
-    cards = []
-    with read.open_transcript_file(story.path) as file:
-        for moment in reversed(firsts.values()):
-            for offset in sorted(
-                {item.offset for item in moment.items if item.kind == "hook"} - {-1}
-            ):
-                _, mark, text = row_text_at(file, offset).partition(card.MARK)
-                cards += [(moment.number, mark + text)] * bool(mark)
-    return cards
 
 
 def largest_items_and_their_requests(story: Story, most: int) -> list[tuple[int, Item]]:

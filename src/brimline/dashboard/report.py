@@ -15,12 +15,10 @@ from brimline.errors import BrimlineError
 from brimline.fast import io
 from brimline.figures import spending
 from brimline.settings import config
-from brimline.transcript import read
 
 if TYPE_CHECKING:
-    from brimline.dashboard.story import Item, Story
+    from brimline.dashboard.story import Story
 
-_TEXTS = 40
 _START = b"<!doctype html><!-- brimline"
 
 
@@ -41,14 +39,13 @@ def write_or_replace_own_page(file: str, text: str) -> None:
         raise BrimlineError(f"{file} cannot be written: {error.strerror or error}") from error
 
 
-def self_contained_page_html(found: Story, home_dir: str, *, redacted: bool) -> str:
+def self_contained_page_html(found: Story, home_dir: str) -> str:
     """The page with its style and script inside, which nothing else in it may run."""
     files = resources.files("brimline.dashboard").joinpath("static")
     style, script = (files.joinpath(name).read_text("utf-8") for name in ("page.css", "page.js"))
     own = config.user_model_rows(home_dir)
     spendings = spending.read_spendings(None, spending.files_of_session(found.path), own)
-    values = pages.session_page_values(found, own, spendings, redacted=redacted, single=True)
-    values["texts"] = [] if redacted else _largest_items_with_texts(found)
+    values = pages.session_page_values(found, own, spendings, shared=True)
     # Ours, and the same in every report.
     trusted = {"style": Markup(style), "script": Markup(script)}  # noqa: S704
     hashes = {"style_hash": _csp_hash(style), "script_hash": _csp_hash(script)}
@@ -57,13 +54,3 @@ def self_contained_page_html(found: Story, home_dir: str, *, redacted: bool) -> 
 
 def _csp_hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-def _largest_items_with_texts(found: Story) -> list[tuple[int, Item, str]]:
-    """The largest items, each with its request and its text."""
-    with read.open_transcript_file(found.path) as file:
-        return [
-            (number, item, pages.row_text_at(file, item.offset))
-            for number, item in pages.largest_items_and_their_requests(found, _TEXTS)
-            if item.offset >= 0
-        ]

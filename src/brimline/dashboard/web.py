@@ -30,10 +30,6 @@ from brimline.dashboard import overall, pages, story
 from brimline.dashboard.index import SORTS, Filter, Index, change_stamp_of_session
 from brimline.errors import BrimlineError
 from brimline.figures import bill, day, reader, spending, store
-from brimline.gauge import composition
-from brimline.install import doctor
-from brimline.recall import hits, hot, overview, together
-from brimline.rules import loading
 from brimline.settings import config
 
 if TYPE_CHECKING:
@@ -41,17 +37,12 @@ if TYPE_CHECKING:
 
     from brimline.figures.spending import Spending
 
-NAVIGATION = (
-    *(("/", "Sessions"), ("/day", "Day"), ("/overall", "Overall"), ("/stored", "Kept out")),
-    *(("/memory", "Memory"), ("/rules", "Rules"), ("/health", "Health")),
-)
+NAVIGATION = (("/", "Sessions"), ("/day", "Day"), ("/overall", "Overall"), ("/stored", "Kept out"))
 _PAGE_SIZE = 50
-_WEEK = 7
 _KEPT_STORIES = 2
 _REFRESH_S, _FIRST_LOOK_S = 15.0, 5.0
 _LARGEST_FORM_BYTES = 10_000
 _STORED_ROWS = 200
-_HITS = 20
 _HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -164,10 +155,6 @@ class Dashboard:
             Route("/overall", self.overall_page),
             Route("/stored", self.stored_outputs_page),
             Route("/stored/{digest}", self.output_page),
-            Route("/memory", self.memory_page),
-            Route("/memory/{key}", self.memory_entry_page),
-            Route("/rules", self.rules_page),
-            Route("/health", self.health_page),
             Mount("/static", StaticFiles(packages=[("brimline.dashboard", "static")])),
         ]
         known = (HTTPException, BrimlineError, OSError, sqlite3.Error)
@@ -222,19 +209,18 @@ class Dashboard:
 
     def session_page(self, request: Request) -> Response:
         """One session; nothing where it is as the browser has it."""
-        path, within = self._transcript_and_link_query(request)
+        path = self.index.transcript_path_of_session(request.path_params["name"])
         now = change_stamp_of_session(self.home_dir, path)
         if request.headers.get("x-stamp") == now:
             return Response(status_code=204)
         found = self._cached_story(path, now)
         own = config.user_model_rows(self.home_dir)
-        values = pages.session_page_values(found, own, self.spendings, redacted=False)
-        values["within"] = within
+        values = pages.session_page_values(found, own, self.spendings)
         return self._render("session.html", f"Session {found.session_id[:8]}", live=now, **values)
 
     def request_page(self, request: Request) -> Response:
         """Return what came in with one request, word for word."""
-        path, within = self._transcript_and_link_query(request)
+        path = self.index.transcript_path_of_session(request.path_params["name"])
         record = self._cached_story(path, change_stamp_of_session(self.home_dir, path))
         number = _number_or_zero(request.path_params["number"])
         if not 1 <= number <= len(record.moments):
@@ -244,7 +230,6 @@ class Dashboard:
             "request.html",
             f"Request {number}",
             story=record,
-            within=within,
             moment=moment,
             label=pages.summary_line_of_request(moment),
             rows=pages.new_items_and_text_by_row(record, moment),
@@ -254,12 +239,11 @@ class Dashboard:
         )
 
     def day_page(self, request: Request) -> Response:
-        """What was done on a day, or in the week from it on."""
+        """What was done on a day."""
         asked, own = request.query_params, config.user_model_rows(self.home_dir)
         wanted = day.parse_day(asked.get("day", ""), date.today())  # noqa: DTZ011 - of this machine
-        days = _WEEK if asked.get("days") == str(_WEEK) else 1
         with store.opened(self.home_dir) as found:
-            document = day.document(found, wanted, self.spendings, own, days)
+            document = day.document(found, wanted, self.spendings, own)
         return self._render("day.html", "Day", **document)
 
     def overall_page(self, request: Request) -> Response:
@@ -286,59 +270,6 @@ class Dashboard:
         values["is_pinned"] = os.path.exists(pin)
         return self._render("output.html", f"Output {key[7:15]}", **values)
 
-    def memory_page(self, request: Request) -> Response:
-        """Topics of a project, and the search over all that was said."""
-        query = request.query_params.get("q", "").strip()[:200]
-        place = self._chosen_and_all_projects(request)
-        here = place["project"]
-        folder = hot.memory_folder(here)
-        topics = overview.topics_document(folder)
-        topics["texts"] = {topic.path: topic.text for topic in hot.read_topics(folder)}
-        rows = []
-        if query:
-            rows = together.document(self.home_dir, here, query, _HITS, None)["hits"]
-        for hit in rows:
-            hit["session"] = self._session_id_if_present(hit["group"])
-        unread = hits.reading_progress_if_unfinished(self.home_dir)
-        values = {"query": query, "hits": rows, "reading": unread and hits.progress_text(unread)}
-        return self._render("memory.html", "Memory", **values, **topics, **place)
-
-    def memory_entry_page(self, request: Request) -> Response:
-        """One entry of memory, with what came before and after it."""
-        document = hits.entry_with_neighbours(self.home_dir, request.path_params["key"])
-        own = next(hit for hit in document["entries"] if hit["key"] == document["key"])
-        session = self._session_id_if_present(own["group"])
-        return self._render("entry.html", "Said before", own=own, session=session, **document)
-
-    def _session_id_if_present(self, group: str) -> str:
-        """The id of the session that an entry is from, where that is still there."""
-        name = group.partition("/")[0]
-        try:
-            return name if name and self.index.transcript_path_of_session(name) else ""
-        except BrimlineError:
-            return ""
-
-    def rules_page(self, request: Request) -> Response:
-        """The instruction files of a project."""
-        place = self._chosen_and_all_projects(request)
-        here = place["project"]
-        file = config.load(self.home_dir, here).values["rules.organisation_file"]
-        document = loading.project_document(here, file, composition.characters_to_tokens)
-        return self._render("rules.html", "Rules", found=document, **place)
-
-    def health_page(self, request: Request) -> Response:
-        """Whether all is well in a project."""
-        place = self._chosen_and_all_projects(request)
-        document = doctor.run_checks_as_document(self.home_dir, place["project"])
-        summary = doctor.summary_text(document)
-        return self._render("health.html", "Health", found=document, summary=summary, **place)
-
-    def _transcript_and_link_query(self, request: Request) -> tuple[str, str]:
-        """The file of the session that is meant, and what leads to it again in its links."""
-        folder = request.query_params.get("in", "")
-        path = self.index.transcript_path_of_session(request.path_params["name"], folder)
-        return path, f"?{urlencode({'in': folder})}" if folder else ""
-
     def _render(self, template: str, title: str, **values: Any) -> HTMLResponse:
         here = next((path for path, name in NAVIGATION if name == title), "")
         values |= {"navigation": NAVIGATION, "here": here, "busy": self.index.busy, "title": title}
@@ -357,17 +288,6 @@ class Dashboard:
         with self._lock:
             return self._tell(path, now)
 
-    def _chosen_and_all_projects(self, request: Request) -> dict[str, Any]:
-        """The folder that is asked for, where there was a session in it, else where this runs."""
-        projects = []
-        with contextlib.suppress(BrimlineError):  # what is asked for needs no index
-            projects = list(filter(os.path.isdir, self.index.values_of_column("project")))
-        asked, here = request.query_params.get("project", ""), os.getcwd()
-        return {
-            "projects": sorted({*projects, here}),
-            "project": asked if asked in projects else here,
-        }
-
 
 def _parse_filter_query(request: Request) -> Filter:
     asked = request.query_params
@@ -375,11 +295,9 @@ def _parse_filter_query(request: Request) -> Filter:
         project=asked.get("project", ""),
         model=asked.get("model", ""),
         sort=asked.get("sort", ""),
-        days=_number_or_zero(asked.get("days", "")),
         day=asked.get("day", ""),
         page=max(1, _number_or_zero(asked.get("page", ""))),
         words=asked.get("q", "").strip()[:200],
-        empty=asked.get("empty") == "1",
     )
 
 

@@ -40,9 +40,9 @@ def parse_day(text: str, today: date) -> date | None:
         return None
 
 
-def sessions_of_day(spendings: Sequence[Spending], day: date, days: int = 1) -> list[Spending]:
-    """What was spent on a day, and on those after it."""
-    begun, end = _span(day, days)
+def sessions_of_day(spendings: Sequence[Spending], day: date) -> list[Spending]:
+    """What was spent on a day."""
+    begun, end = _span(day)
     return [each for each in spendings if begun <= each.at < end]
 
 
@@ -51,37 +51,34 @@ def document(
     day: date | None,
     spendings: Sequence[Spending],
     user_rows: Sequence[dict[str, Any]] = (),
-    days: int = 1,
 ) -> dict[str, Any]:
-    """The sessions that asked for something on a day, and on those after it, the first first.
+    """The sessions that asked for something on a day, the first first.
 
     Args:
         found: the figures.
         day: None for the last one on which something was asked.
         spendings: what all requests used.
         user_rows: the user's own rows of the table of models.
-        days: how many.
     """
     active = sorted({date(*time.localtime(each.at)[:3]) for each in spendings})
     day = day or (active or [date.today()])[-1]  # noqa: DTZ011 - days are those of this machine
-    own = sessions_of_day(spendings, day, days)
+    own = sessions_of_day(spendings, day)
     rows = bill.bill_rows_by_group(own, ("session",), user_rows)
     for each in rows:
         files = {one.path for one in own if one.session_id == each["session"]}
-        each.update(_what_was_done(found, each["session"], files, _span(day, days), user_rows))
+        each.update(_what_was_done(found, each["session"], files, _span(day), user_rows))
     total = bill.bill_rows_by_group(own, (), user_rows)
     return {
         "day": str(day),
-        "days": days,
         "before": next((str(one) for one in reversed(active) if one < day), None),
-        "after": next((str(one) for one in active if one >= day + timedelta(days)), None),
+        "after": next((str(one) for one in active if one > day), None),
         "dollars": total[0]["dollars"] if total else 0.0,
         "sessions": sorted(rows, key=lambda each: each["first_at"]),
     }
 
 
-def _span(day: date, days: int) -> tuple[float, float]:
-    begun, end = (time.mktime((day + timedelta(n)).timetuple()) for n in (0, days))
+def _span(day: date) -> tuple[float, float]:
+    begun, end = (time.mktime((day + timedelta(n)).timetuple()) for n in (0, 1))
     return begun, end
 
 

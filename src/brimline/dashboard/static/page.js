@@ -54,10 +54,10 @@ function follow(charts) {
   }
 }
 
-async function open({ address, within }, number) {
+async function open({ address }, number) {
   const detail = document.getElementById("detail");
   if (!address || !detail) return;
-  const answer = await fetch(`${address}${number}${within}`);
+  const answer = await fetch(`${address}${number}`);
   if (!answer.ok) return;
   detail.replaceChildren(...content(await answer.text()));
   detail.hidden = false;
@@ -84,10 +84,6 @@ async function renew() {
   const focused = document.activeElement;
   const place = alike(focused).indexOf(focused);
   if (detail && empty) empty.replaceWith(detail);
-  for (const one of main.querySelectorAll("details[open]")) {
-    const same = [...fresh.querySelectorAll("details")].find((other) => name(other) === name(one));
-    if (same) same.open = true;
-  }
   main.replaceChildren(...fresh.childNodes);
   main.dataset.live = fresh.dataset.live || "";
   start();
