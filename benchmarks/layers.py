@@ -20,12 +20,12 @@ from typing import Any
 
 from brimline import models
 from brimline.compaction import blocks, compactor
-from brimline.compaction.layers import layers_chosen_by_number
+from brimline.compaction.layers import PREVIEWS
 from brimline.fast.policy import Policy
 from brimline.gauge import window
 
 _POLICIES: dict[str, dict[str, Any]] = {
-    "L1 alone": {"layers": layers_chosen_by_number({1})},
+    "L1 alone": {"layers": (PREVIEWS,)},
     "layers, thinking bound": {"is_bound": True},
     "layers, as shipped": {},
 }

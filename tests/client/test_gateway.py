@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import signal
 import subprocess
 import sys
 import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import certifi
 import pytest
 
 from brimline.bulk import stub as stubs
@@ -344,45 +341,3 @@ def test_a_live_session_is_interrupted_cleared_and_left(behind: Behind, stub: St
         live.send_line("/context")
         live.wait_until(lambda: bool(stub.requests("count_tokens")))
     assert "SLOW" not in stub.requests("main")[-1].seen_text()
-
-
-def test_a_gateway_that_is_killed_is_back_or_says_what_to_do(behind: Behind, stub: StubApi) -> None:
-    """Killed while the client lives, it serves the next request, or tells the person."""
-    with behind.live() as live:
-        live.ready()
-        for _ in range(2):
-            for child in _children(live.pid):
-                if "gateway --inherited" in child[1]:
-                    os.kill(child[0], signal.SIGKILL)
-            stub.script(stub_api.text("STILL-HERE"))
-            live.send_line("hello")
-            live.wait_for(lambda screen: "STILL-HERE" in screen or "brimline run" in screen)
-
-
-def test_a_gateway_that_cannot_be_started_again_says_so_in_the_client(
-    behind: Behind, stub: StubApi
-) -> None:
-    """Where the answer would have come, with what to do."""
-    authorities = behind.home.with_name("authorities.pem")
-    shutil.copy(certifi.where(), authorities)
-    behind.client.write_settings({"env": {"SSL_CERT_FILE": str(authorities)}})
-    stub.script(stub_api.text("FIRST"))
-    with behind.live() as live:
-        live.ready()
-        live.send_line("hello")
-        live.wait_for("FIRST")
-        authorities.unlink()
-        (gateway,) = [pid for pid, line in _children(live.pid) if "gateway --inherited" in line]
-        os.kill(gateway, signal.SIGKILL)
-        live.send_line("and now")
-        live.wait_for("brimline run -- --continue")
-
-
-def _children(pid: int) -> list[tuple[int, str]]:
-    told = subprocess.run(
-        ["ps", "-ww", "-o", "pid=,args=", "--ppid", str(pid)],
-        capture_output=True,
-        text=True,
-        check=False,
-    ).stdout
-    return [(int(line.split()[0]), line) for line in told.splitlines()]

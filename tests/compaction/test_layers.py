@@ -87,8 +87,3 @@ def test_what_will_not_change_is_drafted_once() -> None:
     assert first
     assert (first.layer, preview.layer) == (2, 1)
     assert len(seen.drafts) == 2
-
-
-def test_layers_are_named_by_their_numbers() -> None:
-    """In the order in which a block is offered to them."""
-    assert [layer.number for layer in layers.layers_chosen_by_number((1, 2, 4, 9))] == [2, 1, 4]

@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-import click
 import pytest
 from click.testing import CliRunner
 
 from brimline.cli.surface import program
-from brimline.compaction.layers import LAYERS
 from brimline.errors import BrimlineError
 from brimline.gateway import gateway_commands, serving
-
-
-def test_layers_are_a_list_of_their_numbers_or_off() -> None:
-    """What is no layer is told with those that there are."""
-    numbers = sorted(str(layer.number) for layer in LAYERS)
-
-    assert gateway_commands._parse_layers(None, None, "off") == ()
-    assert {one.number for one in gateway_commands._parse_layers(None, None, " 2,1 ")} == {1, 2}
-    with pytest.raises(click.BadParameter, match=f"a list out of {', '.join(numbers)}, or off"):
-        gateway_commands._parse_layers(None, None, "1,9")
 
 
 def test_a_secret_is_made_where_none_is_given() -> None:

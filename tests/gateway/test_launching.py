@@ -5,11 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import stat
-import subprocess
 import sys
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,41 +60,19 @@ def test_settings_are_json_or_the_name_of_a_file_with_it(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("words", "window"),
+    ("env", "percent", "told"),
     [
-        ([], ""),
-        (["--autocompact", "auto"], ""),
-        (["--autocompact", "300"], "300000"),
-        (["--autocompact=1000"], "1000000"),
-        (["--autocompact", "1001"], "1001"),
-        (["-p", "--autocompact", "0.5M", "x"], "500000"),
-        (["--autocompact", "64.5k"], "64500"),
-        (["--autocompact", "30kb"], ""),
-        (["--no--autocompact", "300"], ""),
-        (["-p", "--", "--autocompact", "300"], ""),
-    ],
-)
-def test_a_window_is_said_in_tokens_or_thousands_of_them(words: list[str], window: str) -> None:
-    """A bare number up to a thousand is one of thousands."""
-    assert launching._window_of_autocompact_flag(words) == window
-
-
-@pytest.mark.parametrize(
-    ("env", "words", "percent", "told"),
-    [
-        ({}, [], None, {}),
-        ({}, [], 70, {PERCENT: "70", WINDOW: "1000000"}),
-        ({WINDOW: "9"}, [], 70, {PERCENT: "70", WINDOW: "9"}),
-        ({WINDOW: "9"}, ["--autocompact", "300k"], None, {WINDOW: "9"}),
-        ({WINDOW: ""}, ["--autocompact", "300k"], None, {WINDOW: "300000"}),
-        ({}, ["--autocompact", "300k"], 60, {PERCENT: "60", WINDOW: "300000"}),
+        ({}, None, {}),
+        ({}, 70, {PERCENT: "70", WINDOW: "1000000"}),
+        ({WINDOW: "9"}, 70, {PERCENT: "70", WINDOW: "9"}),
+        ({WINDOW: "9"}, None, {}),
     ],
 )
 def test_the_client_is_told_where_to_compact_by_variables(
-    env: Mapping[str, str], words: list[str], percent: int | None, told: dict[str, str]
+    env: Mapping[str, str], percent: int | None, told: dict[str, str]
 ) -> None:
-    """One that is set already stays; a percentage needs a window, and any is large enough."""
-    assert launching._variables_for_compaction_point(env, words, percent) == told
+    """A percentage needs a window, and any is large enough; one that is set already stays."""
+    assert launching._variables_for_compaction_point(env, percent) == told
 
 
 @pytest.mark.parametrize(
@@ -254,104 +229,8 @@ def test_where_the_data_folder_cannot_hold_them_settings_are_written_elsewhere(w
 )
 def test_the_exit_code_is_the_clients(code: str, exit_code: int) -> None:
     """Of one that was killed, what a shell says of it."""
-    assert (
-        launching._run_client_in_foreground([sys.executable, "-I", "-S", "-c", code]) == exit_code
-    )
-
-
-def test_a_gateway_has_of_the_environment_only_places(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And what it is given: no key, and nothing that changes Python."""
-    for name in list(os.environ):
-        monkeypatch.delenv(name)
-    for name in ("PATH", "TZ", "BRIMLINE_HOME", "ANTHROPIC_API_KEY", "PYTHONPATH", "XBRIMLINE_"):
-        monkeypatch.setenv(name, "here")
-    with socket.socket() as listening:
-        env = launching._Gateway(listening, {"OWN": "1", "TZ": "given"})._env
-
-    assert env == {"PATH": "here", "TZ": "given", "BRIMLINE_HOME": "here", "OWN": "1"}
-
-
-@pytest.mark.parametrize(
-    ("code", "problem"),
-    [
-        ("print('brimline: no room', flush=True)", "^no room$"),
-        ("print('first'); print('last')", "^last$"),
-        ("pass", "^the gateway ended at once$"),
-    ],
-)
-def test_a_gateway_that_ends_at_once_is_an_error_with_its_last_words(
-    monkeypatch: pytest.MonkeyPatch, code: str, problem: str
-) -> None:
-    """Nothing is left running."""
-    monkeypatch.setattr(launching, "_OURSELVES", code)
-    with serving.listen(0) as listening:
-        gateway = launching._Gateway(listening, {})
-        with pytest.raises(BrimlineError, match=problem):
-            gateway.start("usual")
-        gateway.stop()
-
-
-@pytest.mark.parametrize("said", ["", "brimline: requests pass as they are"])
-def test_what_a_gateway_says_before_it_serves_is_told_instead_of_the_usual(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], said: str
-) -> None:
-    """It lives until its lifeline ends, by which it is stopped."""
-    code = f"import os, sys; print({said!r}) if {said!r} else 0; print('http://x', flush=True); "
-    code += "os.read(int(sys.argv[-1]), 1)"
-    monkeypatch.setattr(launching, "_OURSELVES", code)
-    with serving.listen(0) as listening:
-        gateway = launching._Gateway(listening, {})
-        gateway.start("usual")
-        process = gateway._process
-        gateway.stop()
-
-    assert capsys.readouterr().err.strip() == (said or "usual")
-    assert isinstance(process, subprocess.Popen)
-    assert process.returncode == 0
-
-
-def test_variables_of_both_are_handed_to_the_client_and_to_the_gateway(
-    world: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The client gets the gateway's address, the gateway the service's, and no key."""
-    client = world / "bin" / "claude"
-    client.parent.mkdir()
-    client.write_text(f'#!/bin/sh\ncp "$2" {world}/settings.json\necho "$@" > {world}/args\n')
-    client.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{client.parent}:{os.environ['PATH']}")
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "a key")
-    monkeypatch.setenv("ANTHROPIC_BASE_URL", "https://own.example")
-    told = "import json, os, sys; json.dump(dict(os.environ), open(sys.argv[-1] and "
-    told += f"{str(world / 'env.json')!r}, 'w')); print('http://x', flush=True); "
-    told += "os.read(int(sys.argv[-1]), 1)"
-    monkeypatch.setattr(launching, "_OURSELVES", told)
-
-    code = launching.run_client_behind_gateway(
-        ["--settings", '{"env": {"A": "1"}, "model": "m"}', "-p", "hi"], 70
-    )
-
-    settings = json.loads((world / "settings.json").read_text())
-    env = json.loads((world / "env.json").read_text())
-    words = (world / "args").read_text().split()
-    address = settings["env"].pop("ANTHROPIC_BASE_URL")
-    assert code == 0
-    assert settings == {"env": {"A": "1", PERCENT: "70", WINDOW: "1000000"}, "model": "m"}
-    assert words[0] == "--settings"
-    assert words[2:] == ["-p", "hi"]
-    assert address.startswith("http://127.0.0.1:")
-    assert address.endswith(f"/{env['BRIMLINE_GATEWAY_PATH']}")
-    assert env["ANTHROPIC_BASE_URL"] == "https://own.example"
-    assert (env[PERCENT], env[WINDOW]) == ("70", "1000000")
-    assert "ANTHROPIC_API_KEY" not in env
-
-
-def test_a_gateway_that_was_never_started_can_be_stopped() -> None:
-    """Nothing of it is there."""
-    with serving.listen(0) as listening:
-        gateway = launching._Gateway(listening, {})
-        gateway.stop()
-
-    assert (gateway._process, gateway._lifeline) == (None, None)
+    command = [sys.executable, "-I", "-S", "-c", code]
+    assert launching._run_client_in_foreground(command, {}) == exit_code
 
 
 def test_when_the_client_has_ended_signals_are_ours_again() -> None:
@@ -360,58 +239,9 @@ def test_when_the_client_has_ended_signals_are_ours_again() -> None:
     before = {number: signal.getsignal(number) for number in numbers}
 
     code = launching._run_client_in_foreground(
-        [sys.executable, "-I", "-S", "-c", f"import os; os.kill(os.getppid(), {signal.SIGUSR1})"]
+        [sys.executable, "-I", "-S", "-c", f"import os; os.kill(os.getppid(), {signal.SIGUSR1})"],
+        {},
     )
 
     assert {number: signal.getsignal(number) for number in numbers} == before
     assert code in (0, 128 + signal.SIGUSR1)
-
-
-@pytest.mark.parametrize("said", ["", "no room"])
-def test_a_gateway_that_ends_again_and_again_is_started_three_times(
-    world: Path, monkeypatch: pytest.MonkeyPatch, said: str
-) -> None:
-    """From then on every request is answered with what to do, and with its last words."""
-    count = world / "count"
-    code = f"open({str(count)!r}, 'a').write('x'); print({said!r}) if {said!r} else 0; "
-    code += f"print('http://x', flush=True) if len(open({str(count)!r}).read()) == 1 else 0"
-    monkeypatch.setattr(launching, "_OURSELVES", code)
-    with serving.listen(0) as listening:
-        gateway = launching._Gateway(listening, {})
-        gateway.start("usual")
-        with socket.create_connection(listening.getsockname(), timeout=60) as asking:
-            asking.sendall(b"POST / HTTP/1.1\r\n\r\n")
-            asking.shutdown(socket.SHUT_WR)
-            answer = asking.makefile("rb").read()
-        gateway.stop()
-        gateway._watcher.join(60)
-
-    told = json.loads(answer.partition(b"\r\n\r\n")[2])["error"]["message"]
-    why = f" ({said})" if said else ""
-    assert told.startswith(f"brimline's gateway ends whenever it is started again{why}. Leave the")
-    assert told.endswith("or without the gateway with `claude --continue`")
-    assert count.read_text() == "xxx"
-
-
-def test_where_no_gateway_lives_every_request_gets_the_sentence() -> None:
-    """As an error of the service, which clients show and do not ask again after."""
-    ending = threading.Event()
-    with serving.listen(0) as listening:
-        arguments = (listening, "what to do", ending)
-        teller = threading.Thread(target=launching._refuse_requests, args=arguments)
-        teller.start()
-        answers = []
-        for _ in range(2):
-            with socket.create_connection(listening.getsockname(), timeout=30) as asking:
-                asking.sendall(b"POST / HTTP/1.1\r\n\r\n")
-                asking.shutdown(socket.SHUT_WR)
-                answers.append(asking.makefile("rb").read())
-        ending.set()
-        teller.join()
-
-    head, _, body = answers[0].partition(b"\r\n\r\n")
-    assert answers[1] == answers[0]
-    assert head.startswith(b"HTTP/1.1 400 ")
-    assert f"content-length: {len(body)}".encode() in head
-    error = {"type": "invalid_request_error", "message": "what to do"}
-    assert json.loads(body) == {"type": "error", "error": error}

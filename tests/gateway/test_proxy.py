@@ -129,14 +129,6 @@ def test_what_the_user_keeps_in_the_window_arrives_whole(
     assert upstream.arrived[0].raw == raw
 
 
-def test_with_layers_off_every_body_is_the_same(upstream: Upstream) -> None:
-    """Whatever it holds."""
-    with Gateway(upstream.url, "--layers", "off") as gateway:
-        gateway.ask(raw_of(bulky()), SESSION)
-
-    assert upstream.arrived[0].raw == raw_of(bulky())
-
-
 def test_a_killed_gateway_says_the_same_when_it_is_back(upstream: Upstream) -> None:
     """Also to a fork, which has another session's id."""
     with Gateway(upstream.url) as gateway:
@@ -181,14 +173,17 @@ def test_a_request_that_is_asked_again_is_sent_in_the_same_bytes(upstream: Upstr
     assert edited_once.count(b'"cache_control"') == breaking.count(b'"cache_control"') + 1
 
 
-def test_a_conversation_keeps_what_it_sent_whatever_another_decides(upstream: Upstream) -> None:
+def test_a_conversation_keeps_what_it_sent_whatever_another_decides(
+    upstream: Upstream, home_dir: str
+) -> None:
     """A subagent's window holds the same file, and lets go of it first."""
+    config.write_setting(paths.user_config(home_dir), "offload.preset", "off", project=False)
     talk, other = Talk(), Talk()
     for one in (talk, other):
         one.step("Bash", {"command": "journalctl -u web"}, LOG)
     small = {"X-Claude-Code-Session-Id": "main"}
     upstream.answers = [Answer(), FULL]
-    with Gateway(upstream.url, "--layers", "2") as gateway:
+    with Gateway(upstream.url) as gateway:
         talk.idle(1)
         gateway.ask(raw_of(talk), small)
         other.idle(4)
@@ -199,7 +194,7 @@ def test_a_conversation_keeps_what_it_sent_whatever_another_decides(upstream: Up
         talk.idle(1)
         gateway.ask(raw_of(talk), small)
         gateway.kill()
-    with Gateway(upstream.url, "--layers", "2") as gateway:
+    with Gateway(upstream.url) as gateway:
         talk.idle(1)
         gateway.ask(raw_of(talk), small)
 

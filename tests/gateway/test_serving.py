@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import os
 import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,8 +22,6 @@ from brimline.state import logs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from brimline.compaction.layers import Layer
 
 
 @pytest.mark.parametrize(
@@ -137,12 +134,11 @@ def test_what_is_not_handed_on_is_answered_in_a_sentence(
 def test_where_offloading_is_off_no_previews_are_made(home_dir: str, project_dir: str) -> None:
     """The other layers apply."""
     policy = config.build_live_policy(home_dir, project_dir)
-    plan = serving.Plan("http://a.example", "s", tuple(LAYERS))
-    usual = serving._layer_settings(plan, policy)
+    usual = serving._layer_settings(policy)
     policy.values["offload.preset"] = "off"
 
     assert usual.layers == tuple(LAYERS)
-    assert serving._layer_settings(plan, policy).layers == tuple(
+    assert serving._layer_settings(policy).layers == tuple(
         layer for layer in LAYERS if layer is not PREVIEWS
     )
 
@@ -188,34 +184,12 @@ def test_a_gateway_says_nothing_of_itself_and_keeps_connections_for_five_minutes
     assert (told.timeout_keep_alive, told.timeout_graceful_shutdown) == (300, 5)
 
 
-def test_a_socket_is_one_that_answers_at_once_and_can_be_handed_on() -> None:
+def test_a_socket_is_one_that_answers_at_once() -> None:
     """By the name of its protocol the loop knows not to wait for more to send."""
     with serving.listen(0) as listening:
-        with serving.inherited_socket(os.dup(listening.fileno())) as same:
-            assert same.getsockname() == listening.getsockname()
-            assert (same.family, same.proto) == (socket.AF_INET, socket.IPPROTO_TCP)
         assert listening.proto == socket.IPPROTO_TCP
         assert listening.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR) != 0
         assert listening.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN) == 1
-
-
-def test_a_gateway_ends_with_its_lifeline() -> None:
-    """Which is listened to no more."""
-    reading, writing = os.pipe()
-    server = serving._make_server(Proxy("http://127.0.0.1:1", "s", None))
-
-    async def wait() -> bool:
-        loop = asyncio.get_running_loop()
-        loop.add_reader(reading, serving._on_lifeline_end_stop_server, server, reading)
-        before = server.should_exit
-        os.close(writing)
-        while not server.should_exit:  # noqa: ASYNC110 - nothing tells when
-            await asyncio.sleep(0)
-        return before or loop.remove_reader(reading)
-
-    assert asyncio.run(wait()) is False
-    os.close(reading)
-    assert server.should_exit is True
 
 
 def test_what_a_library_is_missing_for_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -246,20 +220,12 @@ def server_log() -> Iterator[logging.Logger]:
     log.handlers, log.propagate = before
 
 
-def serve_once(layers: tuple[Layer, ...] = tuple(LAYERS)) -> list[str]:
-    """Serve until the lifeline ends, which is at once; what was said, in its order."""
-    reading, writing = os.pipe()
-    told: list[str] = []
-
-    def ready() -> None:
-        told.append("ready")
-        os.close(writing)
-
+def serve_once() -> None:
+    """Serve for a moment."""
     with serving.listen(0) as listening:
-        plan = serving.Plan("http://127.0.0.1:1", "s", layers, lifeline=reading)
-        serving.serve(plan, listening, ready)
-    os.close(reading)
-    return told
+        plan = serving.Plan("http://127.0.0.1:1", "s")
+        with serving.serving_meanwhile(plan, listening):
+            pass
 
 
 @pytest.mark.usefixtures("server_log")
@@ -267,13 +233,13 @@ def serve_once(layers: tuple[Layer, ...] = tuple(LAYERS)) -> list[str]:
 def test_where_stand_ins_cannot_be_kept_requests_pass_as_they_are_and_that_is_told(
     home_dir: str, capsys: pytest.CaptureFixture[str], is_usable: bool
 ) -> None:
-    """Before it serves; a gateway without layers needs no file."""
+    """Before it serves."""
     file = Path(paths.stand_ins_database(home_dir))
     if not is_usable:
         file.parent.parent.mkdir(parents=True, exist_ok=True)
         file.parent.write_text("no folder")
 
-    assert serve_once() == ["ready"]
+    serve_once()
 
     said = capsys.readouterr().err
     if is_usable:
@@ -281,8 +247,6 @@ def test_where_stand_ins_cannot_be_kept_requests_pass_as_they_are_and_that_is_to
         assert [one.name for one in file.parent.iterdir()] == [file.name]
     else:
         assert said.startswith(f"brimline: requests pass as they are: {file} cannot be used (")
-    assert serve_once(()) == ["ready"]
-    assert capsys.readouterr().err == ""
 
 
 def test_what_a_server_says_of_failures_is_in_the_error_log_alone(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from brimline.compaction import blocks, stand_ins
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable
 
     from brimline.bulk.judge import Rules
     from brimline.compaction.blocks import Block
@@ -81,8 +81,3 @@ REST = Layer(5, partial(_line_stand_in_if_cold, of_large_results=False))
 PREVIEWS = Layer(1, _preview_if_new_or_refused)
 RETRY = Layer(4)
 LAYERS = (RESULTS, REST, PREVIEWS, RETRY)
-
-
-def layers_chosen_by_number(numbers: Collection[int]) -> tuple[Layer, ...]:
-    """The layers with these numbers."""
-    return tuple(layer for layer in LAYERS if layer.number in numbers)

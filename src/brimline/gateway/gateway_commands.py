@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 
 import click
 
 from brimline import output
-from brimline.compaction.layers import LAYERS, Layer, layers_chosen_by_number
 from brimline.errors import BrimlineError
 from brimline.gateway import serving
 
@@ -15,16 +15,6 @@ _HOW_TO_USE = (
     "A gateway to the service, for `ANTHROPIC_BASE_URL=<this address> claude` in another terminal "
     "(`brimline run` does both). Ctrl-C stops it."
 )
-
-
-def _parse_layers(_context: object, _parameter: object, text: str) -> tuple[Layer, ...]:
-    if text == "off":
-        return ()
-    known = {str(layer.number) for layer in LAYERS}
-    wanted = {part.strip() for part in text.split(",")}
-    if not wanted <= known:
-        raise click.BadParameter(f"a list out of {', '.join(sorted(known))}, or off")
-    return layers_chosen_by_number([int(part) for part in wanted])
 
 
 @output.command("gateway")
@@ -41,24 +31,9 @@ def _parse_layers(_context: object, _parameter: object, text: str) -> tuple[Laye
     help="The service behind it (default: ANTHROPIC_BASE_URL, else Anthropic's).",
 )
 @click.option("--path", "secret", metavar="SECRET", help="First part of its path (default: new).")
-@click.option(
-    "--layers",
-    default="1,2,4,5",
-    callback=_parse_layers,
-    metavar="LIST",
-    help="Which apply, or off.",
-)
 # Harnesses that replay sessions give it; no layer asks for the time.
 @click.option("--test-clock", is_flag=True, hidden=True, expose_value=False)
-@click.option("--inherited", nargs=2, type=int, hidden=True)
-def gateway(
-    port: int,
-    upstream: str | None,
-    secret: str | None,
-    layers: tuple[Layer, ...],
-    inherited: tuple[int, int] | None,
-    as_json: bool,
-) -> None:
+def gateway(port: int, upstream: str | None, secret: str | None, as_json: bool) -> None:
     """Pass a client's requests on to its service, shortened by the compaction layers.
 
     The first line it prints is the base URL for the client: whoever knows it can use the gateway.
@@ -69,20 +44,13 @@ def gateway(
       brimline gateway --port 9100
       ANTHROPIC_BASE_URL=<that line> claude
     """
-    secret = _checked_or_fresh_secret(secret or os.environ.pop("BRIMLINE_GATEWAY_PATH", None))
-    descriptor, lifeline = inherited or (None, None)
     source = "--upstream" if upstream else serving.BASE_URL
     service = serving.checked_url(upstream or os.environ.get(source) or serving.SERVICE, source)
-    plan = serving.Plan(service, secret, layers, lifeline)
-    listening = serving.listen(port) if descriptor is None else serving.inherited_socket(descriptor)
-
-    def print_base_url() -> None:
-        url = serving.base_url(listening, secret)
-        text = url if inherited else f"{url}\n{_HOW_TO_USE}"
-        output.answer({"base_url": url}, text, as_json=as_json)
-
-    with listening:
-        serving.serve(plan, listening, print_base_url)
+    plan = serving.Plan(service, _checked_or_fresh_secret(secret))
+    with serving.listen(port) as listening:
+        url = serving.base_url(listening, plan.secret)
+        answer = partial(output.answer, {"base_url": url}, f"{url}\n{_HOW_TO_USE}", as_json=as_json)
+        serving.serve(plan, listening, answer)
 
 
 def _checked_or_fresh_secret(secret: str | None) -> str:

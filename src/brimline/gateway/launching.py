@@ -1,24 +1,15 @@
-"""`brimline run`: a client behind a gateway of its own, and nothing left when it ends.
-
-The socket is ours, the gateway a process that serves it: one that dies is started again on the same
-socket. Stand-ins are on disk, so the client does not notice. Where no gateway lives, the client is
-told what to do.
-"""
+"""`brimline run`: a client behind a gateway of its own, and nothing left when it ends."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
-import re
 import shutil
 import signal
-import socket
 import subprocess
-import sys
 import tempfile
 import termios
-import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from brimline import output
 from brimline.errors import BrimlineError
 from brimline.fast import io, paths
-from brimline.fast.paths import PACKAGE_DIR
 from brimline.gateway import serving
 from brimline.gateway.proxies import NO_PROXIES, PROXIES, hosts_listed_in_no_proxy
 from brimline.settings import clientsettings
@@ -38,26 +28,16 @@ CLIENT = "claude"
 _OTHER_SERVICES = ("Bedrock", "Vertex", "Foundry")
 _PERCENT, _WINDOW = "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", "CLAUDE_CODE_AUTO_COMPACT_WINDOW"
 # Larger than any: the client takes the model's own window where that is smaller.
-_ANY_WINDOW, _ANY_THOUSANDS = "1000000", 1_000
+_ANY_WINDOW = "1000000"
 _PASSED_ON = ("SIGINT", "SIGQUIT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
 # How the client reaches its service is how the gateway does.
 _NETWORK = (serving.BASE_URL, *PROXIES, *NO_PROXIES, *serving.AUTHORITIES)
-_HANDED_ON = (*_NETWORK, _PERCENT, _WINDOW)
-# All else that a gateway gets of the environment: no key, no token, nothing that changes Python.
-_PLACES = ("HOME", "PATH", "TMPDIR", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH", "CLAUDE_CONFIG_DIR")
+_OURS = (*_NETWORK, _PERCENT, _WINDOW)
 # In a folder that the client has not asked about, the repository has written these.
 _OF_A_PROJECT = ("project", "local")
-# Nothing of the folder we are in, or of PYTHONPATH, is imported; our own folder comes last.
-_OURSELVES = (
-    f"import sys; sys.path.append({os.path.dirname(PACKAGE_DIR)!r}); "
-    "from brimline.cli.main import main; main()"
-)
-_OURS = (serving.HOST, "localhost")
+_LOOPBACK = (serving.HOST, "localhost")
 _RUN = "run-"
 _BEING_WRITTEN_S = 60.0
-# So many in a row that live no longer than this: another would not live longer either.
-_SHORT_LIFE_S, _MOST_SHORT_LIVES = 5.0, 3
-_GOODBYE_S = 5.0
 _KILLED_EXIT = 128
 _HERE = (
     "brimline: this session runs behind a gateway; resume it with `brimline run -- --resume`, as "
@@ -68,10 +48,6 @@ _PRINTS = {"-v", "--version", "-h", "--help"}
 _NOT_TRUSTED = (
     "brimline: this folder's own settings name a service, proxy or certificate; they are not used "
     "before you have told the client that you trust the folder"
-)
-_GONE = (
-    "brimline's gateway ends whenever it is started again{}. Leave the client and go on with "
-    "`brimline run -- --continue`, or without the gateway with `claude --continue`"
 )
 
 
@@ -88,22 +64,18 @@ def run_client_behind_gateway(arguments: list[str], compact_pct: int | None) -> 
         raise BrimlineError(f"`{CLIENT}` is not on the PATH: install Claude Code first")
     settings, sources, rest = _parse_client_arguments(arguments)
     env = _env_with_client_settings(settings, sources)
-    upstream = _upstream_url(env)
-    secret = serving.fresh_secret()
+    plan = serving.Plan(_upstream_url(env), serving.fresh_secret())
     with serving.listen(0) as listening:
-        own_env, url = settings.get("env"), serving.base_url(listening, secret)
-        compaction = _variables_for_compaction_point(env, rest, compact_pct)
+        own_env, url = settings.get("env"), serving.base_url(listening, plan.secret)
+        compaction = _variables_for_compaction_point(env, compact_pct)
         variables = {serving.BASE_URL: url} | _no_proxy_variables(env) | compaction
         settings["env"] = (own_env if isinstance(own_env, dict) else {}) | variables
-        own = {name: value for name, value in (env | compaction).items() if name in _HANDED_ON}
-        own |= {serving.BASE_URL: upstream, "BRIMLINE_GATEWAY_PATH": secret}
-        gateway = _Gateway(listening, own)
-        try:
-            gateway.start("" if _PRINTS & {*rest} else _HERE)
-            with _temporary_settings_file(settings) as path:
-                return _run_client_in_foreground([client, "--settings", path, *rest])
-        finally:
-            gateway.stop()
+        clients_env = dict(os.environ)
+        os.environ |= {name: value for name, value in (env | compaction).items() if name in _OURS}
+        with serving.serving_meanwhile(plan, listening), _temporary_settings_file(settings) as path:
+            if not _PRINTS & {*rest}:
+                output.complain(_HERE)
+            return _run_client_in_foreground([client, "--settings", path, *rest], clients_env)
 
 
 def _parse_client_arguments(arguments: list[str]) -> tuple[dict[str, Any], str | None, list[str]]:
@@ -126,25 +98,12 @@ def _parse_client_arguments(arguments: list[str]) -> tuple[dict[str, Any], str |
 
 
 def _variables_for_compaction_point(
-    env: Mapping[str, str], arguments: list[str], compact_pct: int | None
+    env: Mapping[str, str], compact_pct: int | None
 ) -> dict[str, str]:
-    """Where the client is to compact; its own flag as a variable, which gateway and hooks read."""
-    window = env.get(_WINDOW) or _window_of_autocompact_flag(arguments)
-    if compact_pct is not None:
-        return {_PERCENT: str(compact_pct), _WINDOW: window or _ANY_WINDOW}
-    return {_WINDOW: window} if window else {}
-
-
-def _window_of_autocompact_flag(arguments: list[str]) -> str:
-    """Return what `--autocompact` says, in tokens; empty where it is not there, or says `auto`."""
-    text = " ".join(arguments).partition(" -- ")[0]
-    said = re.search(r"(?:^| )--autocompact[ =](\d+(?:\.\d+)?)([km]?)(?= |$)", text, re.IGNORECASE)
-    if said is None:
-        return ""
-    number, unit = float(said[1]), said[2].lower()
-    # A bare 300 is short for 300k.
-    factor = {"k": 1_000, "m": 1_000_000}.get(unit, 1_000 if number <= _ANY_THOUSANDS else 1)
-    return str(int(number * factor))
+    """Where the client is to compact, as gateway and hooks read it, too."""
+    if compact_pct is None:
+        return {}
+    return {_PERCENT: str(compact_pct), _WINDOW: env.get(_WINDOW) or _ANY_WINDOW}
 
 
 def _read_settings_argument(text: str) -> dict[str, Any]:
@@ -195,7 +154,7 @@ def _no_proxy_variables(env: Mapping[str, str]) -> dict[str, str]:
     told = hosts_listed_in_no_proxy(env)
     if not any(map(env.get, PROXIES)) or "*" in told:
         return {}
-    return dict.fromkeys(NO_PROXIES, ",".join(dict.fromkeys((*told, *_OURS))))
+    return dict.fromkeys(NO_PROXIES, ",".join(dict.fromkeys((*told, *_LOOPBACK))))
 
 
 @contextlib.contextmanager
@@ -235,7 +194,7 @@ def _upstream_url(env: Mapping[str, str]) -> str:
     return serving.checked_url(env.get(serving.BASE_URL) or serving.SERVICE, serving.BASE_URL)
 
 
-def _run_client_in_foreground(command: list[str]) -> int:
+def _run_client_in_foreground(command: list[str], env: dict[str, str]) -> int:
     """The client in the foreground: the terminal and its keys are all the client's."""
     process: subprocess.Popen[bytes] | None = None
     early: list[int] = []
@@ -252,7 +211,7 @@ def _run_client_in_foreground(command: list[str]) -> int:
     numbers = [getattr(signal, name) for name in _PASSED_ON]
     before = {number: signal.signal(number, pass_signal_on) for number in numbers}
     try:
-        process = subprocess.Popen(command)
+        process = subprocess.Popen(command, env=env)
         for missed in early:
             pass_signal_on(missed)
         code = process.wait()
@@ -270,107 +229,3 @@ def _does_terminal_send_key_signals() -> bool:
             return bool(makes) and os.tcgetpgrp(terminal.fileno()) == os.getpgrp()
     except (OSError, termios.error):
         return False
-
-
-class _Gateway:
-    """A gateway as a process, watched by a thread."""
-
-    def __init__(self, listening: socket.socket, env: dict[str, str]) -> None:
-        self._listening = listening
-        places = [name for name in os.environ if name in _PLACES or name.startswith("BRIMLINE_")]
-        self._env = {name: os.environ[name] for name in places} | env
-        self._process: subprocess.Popen[bytes] | None = None
-        self._lifeline: int | None = None
-        self._ending = threading.Event()
-        self._watcher = threading.Thread(target=self._restart_whenever_it_ends, daemon=True)
-
-    def start(self, usual: str) -> None:
-        """Start it, and say what it says, else what is usual.
-
-        Raises:
-            BrimlineError: it ended at once.
-        """
-        does_serve, said = self._spawn_and_tell_if_serving()
-        if not does_serve:
-            raise BrimlineError(said.removeprefix("brimline: ") or "the gateway ended at once")
-        output.complain(said or usual)
-        self._watcher.start()
-
-    def stop(self) -> None:
-        self._ending.set()
-        if self._lifeline is not None:
-            os.close(self._lifeline)
-        process = self._process
-        if process is not None:
-            try:
-                process.wait(_GOODBYE_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-
-    def _spawn_and_tell_if_serving(self) -> tuple[bool, str]:
-        """Start one; whether it serves, and what it said before that or its end."""
-        reading, writing = os.pipe()
-        if self._lifeline is not None:
-            os.close(self._lifeline)
-        self._lifeline = writing
-        number = self._listening.fileno()
-        command = [sys.executable, "-I", "-c", _OURSELVES, "gateway"]
-        command += ["--inherited", str(number), str(reading)]
-        process = self._process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            pass_fds=(number, reading),
-            # Keys on the terminal are not for it.
-            start_new_session=True,
-            env=self._env,
-        )
-        os.close(reading)
-        said = ""
-        with process.stdout or contextlib.nullcontext(()) as lines:
-            for line in lines:
-                if line.startswith(b"http://"):  # the base URL
-                    return True, said
-                said = line.decode("utf-8", "replace").strip()
-        return False, said
-
-    def _restart_whenever_it_ends(self) -> None:
-        short_lives, said = 0, ""
-        while self._process is not None:
-            since = time.monotonic()
-            self._process.wait()
-            if self._ending.is_set():
-                return
-            is_short = time.monotonic() - since < _SHORT_LIFE_S
-            short_lives = short_lives + 1 if is_short else 0
-            if short_lives >= _MOST_SHORT_LIVES:
-                _refuse_requests(self._listening, _GONE.format(said and f" ({said})"), self._ending)
-                return
-            _, said = self._spawn_and_tell_if_serving()
-
-
-def _refuse_requests(listening: socket.socket, message: str, ending: threading.Event) -> None:
-    """Answer every request with a sentence for the person."""
-    error = {"type": "error", "error": {"type": "invalid_request_error", "message": message}}
-    body = json.dumps(error).encode()
-    head = (
-        "HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\nconnection: close\r\n"
-        f"content-length: {len(body)}\r\n\r\n"
-    )
-    listening.settimeout(0.5)
-    while not ending.is_set():
-        try:
-            connection, _ = listening.accept()
-        except TimeoutError:
-            continue
-        except OSError:
-            return
-        with connection, contextlib.suppress(OSError):
-            connection.settimeout(_GOODBYE_S)
-            connection.recv(65_536)
-            connection.sendall(head.encode() + body)
-            connection.shutdown(socket.SHUT_WR)
-            while connection.recv(65_536):  # cut off while it asks, the client would hear nothing
-                pass

@@ -10,24 +10,25 @@ import secrets
 import signal
 import socket
 import sqlite3
+import threading
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from brimline import output
 from brimline.bulk import judge
 from brimline.compaction.compactor import Settings
-from brimline.compaction.layers import PREVIEWS
+from brimline.compaction.layers import LAYERS, PREVIEWS
 from brimline.errors import BrimlineError
 from brimline.fast import clock, paths
 from brimline.settings import config, extras
 from brimline.state import logs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     import uvicorn
 
-    from brimline.compaction.layers import Layer
     from brimline.fast.policy import Policy
     from brimline.gateway.proxy import Proxy
 
@@ -45,9 +46,6 @@ class Plan(NamedTuple):
 
     upstream: str
     secret: str
-    layers: tuple[Layer, ...]
-    lifeline: int | None = None
-    """A descriptor that ends when whoever started the gateway has ended."""
 
 
 def fresh_secret() -> str:
@@ -72,11 +70,6 @@ def listen(port: int) -> socket.socket:
         reason = error.strerror or error
         raise BrimlineError(f"port {port} cannot be used ({reason}): choose another") from None
     return found
-
-
-def inherited_socket(descriptor: int) -> socket.socket:
-    """The socket that whoever started us listens on."""
-    return socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, fileno=descriptor)
 
 
 def base_url(listening: socket.socket, secret: str) -> str:
@@ -112,44 +105,76 @@ def require_libraries() -> None:
 
 
 def serve(plan: Plan, listening: socket.socket, ready: Callable[[], None]) -> None:
-    """Serve until a signal comes or the lifeline ends.
+    """Serve until a signal comes.
 
     Raises:
         BrimlineError: a library is missing, or what is needed to reach the service.
     """
     require_libraries()
-    asyncio.run(_serve(plan, listening, ready))
+
+    def stop_by_signals(server: uvicorn.Server) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, _stop_server, server)
+        ready()
+
+    asyncio.run(_serve(plan, listening, stop_by_signals))
 
 
-async def _serve(plan: Plan, listening: socket.socket, ready: Callable[[], None]) -> None:
+@contextlib.contextmanager
+def serving_meanwhile(plan: Plan, listening: socket.socket) -> Iterator[None]:
+    """Serve from a thread for as long as something else goes on.
+
+    Raises:
+        BrimlineError: something that is needed to reach the service is missing.
+    """
+    started: Future[uvicorn.Server] = Future()
+
+    def serve_in_thread() -> None:
+        try:
+            asyncio.run(_serve(plan, listening, started.set_result))
+        except BaseException as error:  # noqa: BLE001 - the top of this thread
+            if not started.done():
+                started.set_exception(error)
+
+    thread = threading.Thread(target=serve_in_thread, daemon=True)
+    thread.start()
+    server = started.result()
+    try:
+        yield
+    finally:
+        _stop_server(server)
+        thread.join(2 * _GOODBYE_S)
+
+
+def _stop_server(server: uvicorn.Server) -> None:
+    server.should_exit = True
+
+
+async def _serve(
+    plan: Plan, listening: socket.socket, ready: Callable[[uvicorn.Server], None]
+) -> None:
     from brimline.gateway.conversations import Conversations
     from brimline.gateway.proxy import Proxy
     from brimline.gateway.stickiness import Stickiness
 
-    loop = asyncio.get_running_loop()
-    loop.set_exception_handler(_ignore_accept_errors)
+    asyncio.get_running_loop().set_exception_handler(_ignore_accept_errors)
     home_dir = paths.data_dir()
     stickiness = known = None
-    if plan.layers:
-        try:
-            stickiness = Stickiness(home_dir, clock.now_s())
-            policy = config.build_live_policy(home_dir, os.getcwd())
-            known = Conversations(home_dir, _layer_settings(plan, policy), policy, stickiness)
-        except (OSError, sqlite3.Error) as error:
-            file = paths.stand_ins_database(home_dir)
-            output.complain(f"brimline: requests pass as they are: {file} cannot be used ({error})")
+    try:
+        stickiness = Stickiness(home_dir, clock.now_s())
+        policy = config.build_live_policy(home_dir, os.getcwd())
+        known = Conversations(home_dir, _layer_settings(policy), policy, stickiness)
+    except (OSError, sqlite3.Error) as error:
+        file = paths.stand_ins_database(home_dir)
+        output.complain(f"brimline: requests pass as they are: {file} cannot be used ({error})")
     server_log = logging.getLogger("uvicorn")
     server_log.addHandler(_Failures(home_dir))
     server_log.propagate = False
     app = Proxy(plan.upstream, plan.secret, known)
     server = _make_server(app)
-    if plan.lifeline is not None:
-        loop.add_reader(plan.lifeline, _on_lifeline_end_stop_server, server, plan.lifeline)
     # The server's own way would end the process before its files are closed.
     server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign,assignment]
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, setattr, server, "should_exit", True)
-    ready()
+    ready(server)
     try:
         await server.serve(sockets=[listening])
     finally:
@@ -198,15 +223,10 @@ class _Failures(logging.Handler):
                 logs.record_failure(self._home, "Gateway", record.exc_info[1])
 
 
-def _layer_settings(plan: Plan, policy: Policy) -> Settings:
+def _layer_settings(policy: Policy) -> Settings:
     """Return how hard the layers are: what the user keeps in the window stays in it here, too."""
     values = policy.values
     is_off = values["offload.preset"] == "off"
-    layers = tuple(one for one in plan.layers if one is not PREVIEWS or not is_off)
+    layers = tuple(one for one in LAYERS if one is not PREVIEWS or not is_off)
     rules = judge.Rules(*[values[f"offload.{name}"] for name in judge.Rules._fields])
     return Settings(layers=layers, rules=rules)
-
-
-def _on_lifeline_end_stop_server(server: uvicorn.Server, lifeline: int) -> None:
-    asyncio.get_running_loop().remove_reader(lifeline)
-    server.should_exit = True
