@@ -188,7 +188,6 @@ class _Player:
         self.home, self.session = home, session
         self.calls: dict[str, tuple[str, dict[str, Any]]] = {}
         self.reply: str | None = None
-        self._turn("SessionStart", {"source": "startup"}, hook.session_start)
 
     def play_line(self, line: dict[str, Any], segment: Segment) -> None:
         """Add what a row holds."""

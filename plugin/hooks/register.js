@@ -197,7 +197,7 @@ const judge = async ($, e, below) => {
 
 // Whether the program may have something to say about a call, or something to put in its place.
 const isDue = (event, text) => {
-  if (!gate || gate.all || sent < gate.measured || sent + tail >= gate.speaks_at) return true
+  if (!gate || sent < gate.measured || sent + tail >= gate.speaks_at) return true
   if (step >= gate.steep) return true
   const lines = event.tool_response?.file?.content?.split?.("\n").length ?? 0
   if (new TextEncoder().encode(text).length + NUMBERING_BYTES * lines > gate.bytes) return true

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from brimline.bulk import contents, hook, stub
-from brimline.hooks import table
 from brimline.hooks.turn import Turn
 from brimline.hooks.wire import Event
 
@@ -42,17 +41,13 @@ def cut_as_sent(text: str, size: int) -> str:
 class Player:
     """Plays the client for one session; recalls are allowed, as after a default install."""
 
-    def __init__(
-        self, home_dir: str, project_dir: str, session_id: str = "s1", *, source: str = "startup"
-    ) -> None:
+    def __init__(self, home_dir: str, project_dir: str, session_id: str = "s1") -> None:
         self.home_dir = home_dir
         self.project_dir = project_dir
         self.session_id = session_id
         self.transcript = ""
         self.allowed = True
         self.values: dict[str, Any] = {}
-        if source in table.EVENTS["SessionStart"].rooms["bulk"].split("|"):
-            hook.session_start(self.turn("SessionStart", source=source))
 
     def turn(self, name: str, **fields: Any) -> Turn:
         """An event on its way to the rooms."""
@@ -101,11 +96,6 @@ class Player:
         """A file is about to be overwritten."""
         asked = {"tool_name": "Write", "tool_input": {"file_path": path, "content": "new"}}
         return hook.pre_tool_use(self.turn("PreToolUse", **asked))
-
-    def say(self, prompt: str) -> tuple[str, ...]:
-        """What the person is told after a prompt."""
-        decision = hook.user_prompt_submit(self.turn("UserPromptSubmit", prompt=prompt))
-        return decision.person_notes if decision else ()
 
     def stored(self, shown: str) -> bytes:
         """The bytes behind a reference."""

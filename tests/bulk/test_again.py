@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
-from brimline.bulk import hook, marks, past
+from brimline.bulk import hook
 
 from .conftest import LOG, SOURCE, Player
-
-if TYPE_CHECKING:
-    from brimline.testing import SessionBuilder
 
 BUILD = LOG[:20_000]
 
@@ -91,23 +87,6 @@ def test_what_we_recall_ourselves_is_never_replaced(player: Player) -> None:
     assert player.bash("/x/python -I -m brimline store get last", LOG) is None
     for tool in ("mcp__brimline__recall",):
         assert hook.post_tool_use(player.result(tool, {"key": "sha256:01"}, LOG)) is None
-
-
-def test_a_past_is_known_once_the_call_at_hand_is_in_it(
-    home_dir: str, project_dir: str, session: SessionBuilder
-) -> None:
-    """A fork's transcript is written while its first calls are on their way."""
-    fork = Player(home_dir, project_dir, "s2", source="fork")
-    assert marks.PAST not in fork.turn("Stop").state.names
-    past.catch_up_from_transcript(fork.turn("PostToolUse"))
-    fork.transcript = str(session.path)
-    call_id = session.tool_call(1_000, "Read", file_path="/p/a.py")
-    past.catch_up_from_transcript(fork.turn("PostToolUse", tool_use_id="toolu_of_another"))
-    assert marks.PAST not in fork.turn("Stop").state.names
-
-    past.catch_up_from_transcript(fork.turn("PostToolUse", tool_use_id=call_id))
-
-    assert marks.PAST in fork.turn("Stop").state.names
 
 
 def test_a_link_is_no_other_file(player: Player, project_dir: str) -> None:

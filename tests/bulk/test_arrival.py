@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from brimline.bulk import contents, hook, intercept, marks, pins, put
+from brimline.bulk import hook, intercept, marks, put
 from brimline.fast import paths
 
 from .conftest import LOG, Player
@@ -59,31 +59,16 @@ def test_a_reference_names_our_command_where_recall_may_not_do(
     assert way_back(player.bash("cat app.log", BUILD)) == program
 
 
-@pytest.mark.parametrize(("size", "is_stored"), [(4_999, False), (5_000, True)])
-def test_a_result_that_stays_is_stored_for_a_pin_that_waits(
-    player: Player, size: int, *, is_stored: bool
-) -> None:
-    """From five thousand bytes on; without a pin it is not."""
-    text = LOG[:size]
-    player.bash("make all", text + "x")
-    assert contents.list_blobs(player.home_dir) == []
-    player.say("brim:pin next")
-
-    assert player.bash("make all", text) is None
-
-    assert len(contents.list_blobs(player.home_dir)) == is_stored
-
-
 def test_offers_are_numbered_and_only_one_process_makes_each(player: Player) -> None:
     """Two that begin together make the same one, of which the second is told."""
     first, twin = player.turn("Stop"), player.turn("Stop")
-    assert (first.state.names, twin.state.names) == ([marks.PAST], [marks.PAST])
+    assert (first.state.names, twin.state.names) == ([], [])
 
     made = [intercept.create_repeat_offer(turn, "c") for turn in (first, twin, first, first)]
 
     assert made == [True, False, True, True]
-    assert first.state.names[1:] == [f"{marks.OFFER}c-{number}" for number in (1, 2, 3)]
-    assert twin.state.names[1:] == [f"{marks.OFFER}c-1"]
+    assert first.state.names == [f"{marks.OFFER}c-{number}" for number in (1, 2, 3)]
+    assert twin.state.names == [f"{marks.OFFER}c-1"]
 
 
 def test_an_offer_goes_with_its_mark_after_ten_results(player: Player) -> None:
@@ -112,17 +97,6 @@ def test_of_twins_that_began_together_the_second_shows_the_whole(player: Player)
     """Though neither knew of the other; a third is a preview again."""
     response = {"stdout": BUILD, "stderr": "", "interrupted": False}
     turns = [player.result("Bash", {"command": "cat app.log"}, response) for _ in range(3)]
-    assert [turn.state.names for turn in turns] == [[marks.PAST]] * 3
+    assert [turn.state.names for turn in turns] == [[]] * 3
 
     assert [hook.post_tool_use(turn) is None for turn in turns] == [False, True, False]
-
-
-def test_where_replacing_is_off_a_result_stays_though_a_pin_waits_for_it(player: Player) -> None:
-    """It is stored and pinned, and that is all."""
-    player.values = {"offload.preset": "off"}
-    player.say("brim:pin next")
-
-    assert player.bash("make all", BUILD) is None
-
-    assert [blob.key for blob in contents.list_blobs(player.home_dir)] == [KEY]
-    assert pins.pin_level_of(player.home_dir, KEY[7:]) == "soft"

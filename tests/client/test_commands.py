@@ -22,7 +22,6 @@ ANSWERS = {
     "status": "31,000",
     "history": "session",
     "pin": "pinned",
-    "pin next hard why not": "next large result",
     "unpin": "no longer pinned",
     "recall zebra": "zebra",
     "checkpoint": "heckpoint",

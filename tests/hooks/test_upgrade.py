@@ -74,7 +74,7 @@ def old_home(session: SessionBuilder, world: Path, home_dir: str, project_dir: s
     (folder / "spool.jsonl").write_text(SPOOLED)
     (folder / "statusline.json").write_text(json.dumps(SNAPSHOT))
     (folder / "telemetry.json").write_text('{"v":1,"level":0,"occupancy_tokens":90000}')
-    for mark in ("ceiling-9.3", "offload-past", "spoke-L1"):
+    for mark in ("ceiling-9.3", "spoke-L1"):
         (folder / mark).write_text("0")
     return home
 

@@ -61,7 +61,7 @@ def test_everything_that_the_page_names_goes(home: Home) -> None:
     """Every file that any room writes; a new one gets a row there."""
     home.install()
     names = [name for name in documented() if not name.startswith(("backups/purges", "mod/"))]
-    assert {"offload-past", "errors.jsonl"} <= {name.rpartition("/")[2] for name in names}
+    assert {"offload-judged", "errors.jsonl"} <= {name.rpartition("/")[2] for name in names}
     for name in names:
         path = Path(home.data, name)
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -91,21 +91,6 @@ def test_a_compaction_begins_another_conversation(session: SessionBuilder) -> No
     assert found.sent.calls[after].characters == 800
 
 
-def test_large_results_and_directives_are_the_conversation_of_pins(
-    session: SessionBuilder,
-) -> None:
-    """A result from 5,000 bytes on is one that a pin may mean."""
-    session.prompt("brim:pin next")
-    session.prompt("hello")
-    for size in (4_999, 5_000):
-        session.tool_result(session.tool_call(2_000), "x" * size)
-
-    found = taken(session).conversation
-
-    assert len(found) == 2
-    assert getattr(found[0], "kind", None) == "next"
-
-
 def test_a_line_that_is_no_row_is_counted_and_let_be(session: SessionBuilder) -> None:
     """A torn one at the end too."""
     session.prompt()
@@ -141,28 +126,6 @@ def test_a_line_is_told_from_another_by_its_end() -> None:
 
 
 KEY = "sha256:" + "0123456789ab"
-
-
-@pytest.mark.parametrize(
-    ("text", "size"),
-    [
-        (f"[brimline: Bash make: 6,800 bytes, recall {KEY}]", 6_800),
-        (f"[brimline stored 7000 bytes: sha256:{'0' * 64}]", None),
-        ("[brimline: something else]", None),
-        ("plain text", None),
-        ("", None),
-    ],
-)
-def test_a_result_that_is_a_line_already_is_as_large_as_what_it_stands_for(
-    session: SessionBuilder, text: str, size: int | None
-) -> None:
-    """It could not go again, and a pin may wait for it all the same."""
-    session.tool_result(session.tool_call(2_000), text)
-
-    found = taken(session)
-
-    assert texts(found) == []
-    assert len(found.conversation) == (1 if size else 0)
 
 
 @pytest.mark.parametrize(

@@ -79,8 +79,8 @@ def test_status_is_about_this_session(prefix: str, user: User) -> None:
 @pytest.mark.parametrize(
     "prompt",
     [
-        *("/brim:off", "/brim:off \t", "/brim:recall sha256:0123456789ab", "brim:pin next"),
-        *(f"brim:pin next{sign * 300}x" for sign in " -é漢"),
+        *("/brim:off", "/brim:off \t", "/brim:recall sha256:0123456789ab"),
+        *(f"/brim:recall {sign * 300}x" for sign in " -é漢"),
     ],
 )
 def test_what_a_schedule_sends_is_not_obeyed(prompt: str, user: User) -> None:
@@ -94,9 +94,7 @@ def test_what_a_schedule_sends_is_not_obeyed(prompt: str, user: User) -> None:
     told = user.ask(prompt)
 
     assert told is None or "a schedule of this session" in told["reason"]
-    assert not {"off", "pin-next"} & {
-        *io.list_names(paths.session_dir(user.home, user.session.session_id))
-    }
+    assert "off" not in io.list_names(paths.session_dir(user.home, user.session.session_id))
     assert "a schedule" not in user.told("/brim:status")
 
 
@@ -144,7 +142,7 @@ def test_off_and_on_hold_for_this_session(user: User, world: Path) -> None:
     assert user.ask("go on") is not None
 
 
-@pytest.mark.row("S3-65", "S3-58")
+@pytest.mark.row("S3-58", "S3-61", "S3-75")
 @pytest.mark.parametrize(
     ("arguments", "level", "reason"),
     [
@@ -176,25 +174,12 @@ def test_a_typo_pins_nothing_and_no_pin_is_lowered(user: User) -> None:
     user.session.tool_result(user.session.tool_call(30_000, command="make"), LARGE)
     digest = put.sha256(LARGE.encode())
 
-    assert "Usage: /brim:pin [last|next|start|end] [soft|hard] [reason]" in user.told(
-        "/brim:pin lst hard"
-    )
+    assert "Usage: /brim:pin [last] [soft|hard] [reason]" in user.told("/brim:pin lst hard")
     assert pins.all_pins(user.home) == {}
     user.told("/brim:pin hard")
     assert "stays pinned (hard)" in user.told("/brim:pin last")
     assert pins.pin_level_of(user.home, digest) == "hard"
-
-
-def test_pin_what_is_to_come(user: User) -> None:
-    """Next and ranges are noted; a key can be let go of by name."""
-    assert "next large result" in user.told("/brim:pin next hard")
-    assert "brim:pin end" in user.told("/brim:pin start")
-    assert "pinned 0" in user.told("/brim:pin end")
-    assert "no large result" in user.told("/brim:pin")
-    assert "no large result" in user.told("/brim:unpin last")
-    key = put.put(user.home, LARGE.encode(), {})
-    pins.pin(user.home, key)
-    user.told(f"/brim:unpin {key}")
+    assert "no longer pinned" in user.told(f"/brim:unpin sha256:{digest}")
     assert pins.all_pins(user.home) == {}
 
 

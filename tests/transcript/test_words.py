@@ -124,13 +124,6 @@ def test_an_answer_is_what_the_user_chose_or_wrote(text: str, record: object, sa
     assert words.answer_words("Bash", result(text, record)) == ""
 
 
-def test_a_prompt_is_what_was_typed_directives_too() -> None:
-    """Not what the client's own commands print."""
-    for text, typed in ((" /brim:off ", "/brim:off"), ("<command-name>/x</command-name>", "")):
-        fields = {"type": "user", "message": {"role": "user", "content": text}}
-        assert words.users_prompt_unless_command(fields) == typed
-
-
 @pytest.mark.parametrize(("past", "holds"), [(0, True), (1, False)])
 def test_words_are_looked_for_at_the_beginning_of_a_failure(past: int, holds: bool) -> None:
     """Up to the colon behind them."""

@@ -1,4 +1,4 @@
-"""Bulk's face to the hooks: a large result on its way into the window, pins, overwrites.
+"""Bulk's face to the hooks: a large result on its way into the window, overwrites.
 
 Fast path: imports only `clienttools`, `io`, `paths`, `session` and `marks`.
 """
@@ -6,7 +6,7 @@ Fast path: imports only `clienttools`, `io`, `paths`, `session` and `marks`.
 from __future__ import annotations
 
 from brimline.bulk import marks
-from brimline.bulk.marks import LEARNED, OFFER, PAST, PINS_WAIT, PREVIEWED
+from brimline.bulk.marks import LEARNED, OFFER, PREVIEWED
 from brimline.fast import io, paths
 from brimline.state.session import MOD_ALIVE
 from brimline.transcript import clienttools
@@ -41,10 +41,6 @@ def post_tool_use(turn: Turn) -> Decision | None:
 
     event = turn.event
     result = tool_results.parse_answer(event.tool, event.tool_input, event.tool_response)
-    if result and PAST not in turn.state.names and event.tool in ("Read", "Bash"):
-        from brimline.bulk import past
-
-        past.catch_up_from_transcript(turn)
     return intercept.decide_on_result(turn, result) if result else None
 
 
@@ -60,20 +56,15 @@ def post_tool_use_failure(turn: Turn) -> Decision | None:
 
 def pre_tool_use(turn: Turn) -> Decision | None:
     """A refusal where the model is about to overwrite what it has seen as a preview only."""
-    names = turn.state.names
-    if PAST in names and not any(name.startswith(PREVIEWED) for name in names):
+    if not any(name.startswith(PREVIEWED) for name in turn.state.names):
         return None
-    from brimline.bulk import past
+    from brimline.bulk import intercept
 
-    return past.refuse_unseen_overwrite(turn)
+    return intercept.refuse_unseen_overwrite(turn)
 
 
 def user_prompt_submit(turn: Turn) -> Decision | None:
-    """Do what pin directives in a prompt say; tell where the plugin runs without its mod."""
-    if "pin" in turn.event.prompt.lower():
-        from brimline.bulk import pinning
-
-        return pinning.decision_obeying_directives(turn)
+    """Tell where the plugin runs without its mod."""
     if MOD_ALIVE not in turn.state.names and paths.is_plugin():
         return _tell_that_mod_is_missing(turn)
     return None
@@ -91,19 +82,6 @@ def _tell_that_mod_is_missing(turn: Turn) -> Decision | None:
     return Decision(person_notes=(NO_MOD,))
 
 
-def pre_compact(turn: Turn) -> None:
-    """Pin what open ranges of pins have gathered: the range may never be ended."""
-    if PINS_WAIT in turn.state.names:
-        from brimline.bulk import pinning
-
-        pinning.pin_results_of_open_ranges(turn.state, turn.home)
-
-
-def session_start(turn: Turn) -> None:
-    """Note that the session, which has just begun, has no past in which files were seen."""
-    io.create_exclusively(f"{turn.state.folder}/{PAST}", b"")
-
-
 def tidy(turn: Turn, until: float) -> None:
     """Keep to the store's limits, once a day; put what was learned of calls aside where it grew."""
     import os
@@ -117,10 +95,8 @@ def tidy(turn: Turn, until: float) -> None:
 
 
 def _may_result_need_handling(turn: Turn) -> bool:
-    """Tell whether a result may be too large, was fetched back, or is to be pinned."""
+    """Tell whether a result may be too large, or was fetched back."""
     event, values, names = turn.event, turn.values, turn.state.names
-    if PINS_WAIT in names:
-        return True
     if values["offload.preset"] == "off":
         return False
     sent_bytes = event.payload_bytes

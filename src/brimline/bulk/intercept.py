@@ -17,10 +17,8 @@ from typing import TYPE_CHECKING, Any
 from brimline.bulk import judge, preview, put, stub, tool_results
 from brimline.bulk.marks import (
     EDITED,
-    LARGE_BYTES,
     LEARNED,
     OFFER,
-    PINS_WAIT,
     TAKEN,
     state_file_text,
     was_file_edited,
@@ -37,6 +35,11 @@ if TYPE_CHECKING:
     from brimline.hooks.turn import Turn
 
 _SOURCE_CHARACTERS = 60
+_WAS_PREVIEWED = (
+    " was shown to you as a preview, so this Write would replace lines that you have not seen. "
+    "Read the file again (it comes whole now) or change it with Edit. "
+    "If replacing all of it is what you want, repeat the Write: it passes."
+)
 # Hashes of the session's project, and of the tool with what its call is remembered by.
 # What is learned of a call: its output was replaced, stayed, or was recalled.
 _STUB, _STAYED, _RECALL = "stub", "stayed", "recall"
@@ -84,7 +87,7 @@ def decide_on_result(turn: Turn, result: ToolResult) -> Decision | None:
     arrival = _Arrival(turn, result)
     decision = None if arrival.must_stay() else arrival.replace_by_reference()
     if decision is None:
-        arrival.note_shown_lines_and_pin_if_awaited()
+        arrival.note_shown_lines()
     return decision
 
 
@@ -154,7 +157,7 @@ class _Arrival:
         shown = preview.make_preview(case, self.result.subject)
         if not judge.is_preview_worth_it(case, shown):
             return None
-        key = self._store_and_pin()
+        key = self._store()
         if tool == "Read":
             from brimline.bulk import looks
 
@@ -173,26 +176,19 @@ class _Arrival:
         turn.spool_event("Offloaded", **told, text=tool_results.fingerprint_of_lines(lines))
         return Decision(replacement=self.result.replaced(text))
 
-    def note_shown_lines_and_pin_if_awaited(self) -> None:
-        """Note of a result that stays: lines of a file, content for a pin that waits."""
+    def note_shown_lines(self) -> None:
+        """Note which lines of a file a result that stays has shown."""
         if self.tool == "Read" and self.result.lines:
             from brimline.bulk import looks
 
             looks.note_lines_shown(self.turn, self.result.subject, self.result.lines)
-        if PINS_WAIT in self.turn.state.names and self.size_bytes >= LARGE_BYTES:
-            self._store_and_pin()
 
-    def _store_and_pin(self) -> str:
-        """Keep the content, pinned where that waits; returns its key."""
+    def _store(self) -> str:
+        """Keep the content; returns its key."""
         turn, result = self.turn, self.result
         meta = {"tool": self.tool, "source": result.subject or None, "exit": result.exit_code}
         meta |= {"session": turn.state.session_id, "cwd": turn.event.cwd}
-        key = put.put(turn.home, result.data, meta)
-        if PINS_WAIT in turn.state.names:
-            from brimline.bulk import pinning
-
-            pinning.pin_large_result_if_wanted(key, turn.state, turn.home)
-        return key
+        return put.put(turn.home, result.data, meta)
 
     def _make_reference_text(self, key: str, shown: str) -> str:
         """Make what the model gets instead: what it was, its preview, how to get the rest."""
@@ -331,6 +327,19 @@ def create_repeat_offer(turn: Turn, call: str) -> bool:
     name = f"{start}{max(map(int, numbers), default=0) + 1}"
     turn.state.names.append(name)  # whoever makes it, it is there now
     return io.create_exclusively(f"{turn.state.folder}/{name}", b"")
+
+
+def refuse_unseen_overwrite(turn: Turn) -> Decision | None:
+    """Refuse an overwrite, once, of a file that the model has seen as a preview only."""
+    from brimline.bulk import looks
+
+    path = turn.event.tool_input.get("file_path")
+    if not isinstance(path, str) or not looks.claim_overwrite_refusal(turn, path):
+        return None
+    # However long ago the preview was: who is told to read the file again shall see it.
+    call = repeat_fingerprint(turn, "", "Read", {"file_path": path}, [path])
+    create_repeat_offer(turn, call)
+    return Decision(permission="deny", reason=flatten(path, keep_end=True) + _WAS_PREVIEWED)
 
 
 def _note_recall(turn: Turn, result: ToolResult) -> None:

@@ -12,16 +12,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from brimline.hooks.turn import Turn
 
-# While a pin waits for the next large result.
-PINS_WAIT = "offload-pins.jsonl"
-# From this size on a result is one that a pin may wait for.
+# From this size on a result is one that may be pinned as the last large one.
 LARGE_BYTES = 5_000
 # One for each file that was shown as a preview.
 PREVIEWED = "offload-read-"
 # The files that the session changed.
 EDITED = "offload-edited.jsonl"
-# Says that the session has no past, or that what its transcript tells of it is noted too.
-PAST = "offload-past"
 # One for each preview whose call may be repeated, a byte in it for each result since; and one for
 # each of those that was.
 OFFER, TAKEN = "offload-again-", "offload-taken-"

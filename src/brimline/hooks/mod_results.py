@@ -55,23 +55,19 @@ def limits_for_mod_to_stay_silent(turn: Turn) -> dict[str, Any]:
     """Say up to where a call needs nothing; what is missing is never reached.
 
     - `bytes`: the largest event whose result is not looked at; `reads`: whether a Read is, whatever
-      its size; `all`: every result is.
+      its size.
     - `measured`: the tokens of this reading; less is news. `speaks_at`: the tokens at which a tier
       may be announced. `steep`: growth in one request that may raise a tier.
     - `publishes_at`: the tokens at which those who poll are to be told.
     """
-    from brimline.bulk.marks import PAST, PINS_WAIT, PREVIEWED
+    from brimline.bulk.marks import PREVIEWED
 
     if turn.state.is_off:
         return {}
-    names = io.list_names(turn.state.folder)
     values, answer = turn.values, {}
     if values["offload.preset"] != "off":
         answer["bytes"] = min(values["offload.inline_bytes"], values["offload.read_bytes"])
-        # Of a session with a past the hook before a Write may learn at any time what was previewed.
-        answer["reads"] = PAST not in names or any(name.startswith(PREVIEWED) for name in names)
-    if PINS_WAIT in names:
-        answer["all"] = True
+        answer["reads"] = any(name.startswith(PREVIEWED) for name in turn.state.names)
     return answer | _tier_limits_for_mod(turn, turn.reading)
 
 

@@ -55,7 +55,7 @@ ANSWERED = (
         "pin",
         "Keep a large tool result in brimline's store, whatever its age",
         ("store", "pin", "KEY"),
-        "[last|next|start|end] [soft|hard] [reason]",
+        "[last] [soft|hard] [reason]",
     ),
     SlashCommand(
         "unpin",

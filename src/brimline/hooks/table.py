@@ -16,8 +16,7 @@ class Answered(io.Record):
     """One event: the function that each room offers for it, and how the client is to call us."""
 
     function: str
-    # In the order they are asked, each with the tools that it is asked about, or with how a session
-    # starts; empty: whatever it is.
+    # In the order they are asked, each with the tools it is asked about; empty: whatever it is.
     rooms: dict[str, str]
     purpose: str
     timeout_s: int = 10
@@ -41,10 +40,7 @@ RECALL = owntools.names("recall")
 EVENTS = {
     "SessionStart": Answered(
         function="session_start",
-        rooms={
-            **dict.fromkeys(("state", "guard", "rules", "carry", "recall"), ""),
-            "bulk": "startup|clear",
-        },
+        rooms=dict.fromkeys(("state", "guard", "rules", "carry", "recall"), ""),
         purpose="fresh settings, the card after a compaction, the user's reminder; housekeeping",
     ),
     "UserPromptSubmit": Answered(
@@ -85,7 +81,7 @@ EVENTS = {
     ),
     "PreCompact": Answered(
         function="pre_compact",
-        rooms={"gauge": "", "bulk": "", "carry": ""},
+        rooms={"gauge": "", "carry": ""},
         purpose="records how full the window was; saves the state; tells the summary what to hold",
     ),
     "PostCompact": Answered(

@@ -121,9 +121,8 @@ def ask_rooms(turn: Turn, left_out: str = "") -> Decision | None:
     event = turn.event
     answered = table.EVENTS[event.name]
     silenced = turn.state.is_off
-    subject = event.tool or event.source
     for room, about in answered.rooms.items():
-        is_about = about in ("", "*") or subject in about.split("|")
+        is_about = about in ("", "*") or event.tool in about.split("|")
         is_silent = silenced and room not in table.WHILE_OFF
         if not is_about or is_silent or room == left_out:
             continue

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import models
 from brimline.bulk import cold, contents, layout, pins, put, said, stub
-from brimline.bulk.pins import NONE
 from brimline.bulk.previews import Previews
 from brimline.errors import SessionError
 from brimline.session import copies, copying
@@ -98,7 +97,7 @@ def plan_purge(path: str, options: Options, home_dir: str, progress: Progress = 
         survey = take_survey(file, length, progress, shown)
     plan = make_purge_plan(survey, options, pins.all_pins(home_dir))
     # Only a plan is made from these; it keeps what it needs.
-    survey.items, survey.conversation = [], []
+    survey.items = []
     survey.sent.calls, survey.sent.results, survey.sent.said = {}, {}, []
     return plan
 
@@ -117,8 +116,6 @@ def make_purge_plan(survey: Survey, options: Options, pinned_digests: Collection
     """
     plan = Plan(survey, options)
     plan.kept = {"pinned": 0, "preserved": 0}
-    wanted = pins.match_directives_to_results(survey.conversation).wanted
-    pinned_calls = {name for name, pin in wanted.items() if pin.level != NONE}
     by_hand = options.keys or options.requests
     going = _ids_of_named_calls(survey, options) if by_hand else _ids_of_cold_calls(survey, options)
     chosen = []
@@ -126,7 +123,7 @@ def make_purge_plan(survey: Survey, options: Options, pinned_digests: Collection
         if item.segment < survey.sent.segment or item.call.id not in going:
             continue
         digest = layout.digest_of_key(key_of_item(item))
-        if item.call.id in pinned_calls or digest in pinned_digests:
+        if digest in pinned_digests:
             plan.kept["pinned"] += 1
         elif item.uuid in survey.protected:
             plan.kept["preserved"] += 1

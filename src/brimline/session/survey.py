@@ -13,8 +13,8 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
-from brimline.bulk import cold, pins, stub
-from brimline.transcript import pieces, read, row, words
+from brimline.bulk import cold, stub
+from brimline.transcript import pieces, read, row
 from brimline.transcript.calls import Call
 from brimline.transcript.compactions import LOADED_WHOLE_BYTES
 from brimline.transcript.typed import Session
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 # Shorter texts of a result stay as they are.
 SMALLEST_TEXT_BYTES = 700
-# From this size on a result is one that a pin may wait for.
-_LARGE_BYTES = 5_000
 _CHECKED_BYTES = 512
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 
@@ -109,7 +107,6 @@ class Survey:
     protected: set[str] = field(default_factory=set)
     # Calls whose results the client leaves out by itself.
     cleared: set[str] = field(default_factory=set)
-    conversation: list[pins.Directive | pins.Result] = field(default_factory=list)
 
 
 def take_survey(
@@ -171,7 +168,6 @@ class _Surveyor:
         elif kind == "user" and not row.is_summary(value):
             self._note_user_row(present, line)
         elif kind in ("attachment", "system"):
-            self._note_pin_directive(words.users_prompt_unless_command(value))
             for held in self._held:
                 held.drop_thoughts_from(row.thinking_stripped_from_id(value))
 
@@ -206,7 +202,6 @@ class _Surveyor:
     def _note_user_row(self, present: Row, line: Line) -> None:
         value = present.value
         if not row.answered_call_ids(value):
-            self._note_pin_directive(words.users_prompt_unless_command(value))
             for held in self._held:
                 held.said.append(row.text_of_message(value))
             return
@@ -220,21 +215,15 @@ class _Surveyor:
                     held.calls[call.id] = call.answered(result.text, **marks)
                     held.results[call.id] = result.text
 
-    def _note_pin_directive(self, said: str) -> None:
-        if ":pin" in said.lower():
-            self.found.conversation += pins.directives_in_text(said)
-
     def _note_result(self, value: dict[str, Any], located: Told, mark: Mark | None) -> None:
         """Note a text of a result."""
-        (call_id, path, content), survey = located, self.found
+        call_id, path, content = located
         data = _utf8_bytes_or_empty(content)
         original = self._previews.original_of(call_id, content) if self._previews else None
         line = stub.bytes_and_key_of_line(content)
         size_bytes = original.size_bytes if original else line[0] if line else len(data)
         if row.is_sidechain(value):
             return
-        if size_bytes >= _LARGE_BYTES:
-            survey.conversation.append(pins.Result(call_id))
         if len(data) < SMALLEST_TEXT_BYTES or mark is None:
             return
         item = Item(
@@ -249,7 +238,7 @@ class _Surveyor:
             sha256(data).hexdigest(),
             original,
         )
-        survey.items.append(item)
+        self.found.items.append(item)
 
 
 def row_bytes(value: Any) -> bytes:

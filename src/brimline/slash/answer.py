@@ -34,7 +34,6 @@ _SHOWN_CHARACTERS = 6_000
 _COLUMNS = 70
 _PROMPT = re.compile(r"/(?:[\w-]+:)?brim:([\w-]+)[ \t]*(.*)", re.DOTALL)
 _NOT_A_PERSON = "brimline: a schedule of this session sends this command: only you may give it."
-_PIN_KINDS = (pins.LAST, pins.NEXT, pins.START, pins.END)
 _KEY = re.compile(r"(?:sha256:)?[0-9a-f]{6,64}")
 _MEMORY_HITS, _OUTPUT_HITS = 5, 10
 
@@ -175,15 +174,12 @@ def _answer_purge(turn: Turn, _arguments: str, watch: Watch) -> str:
     return session_text.purge_dry_run_text(document, ["brimline", "session", "purge", path])
 
 
-def _do_pin_last_or_next(turn: Turn, arguments: str, _watch: Watch) -> str:
-    first, _, rest = arguments.partition(" ")
-    if first in _PIN_KINDS:
-        return pinning.obey_directive(pins.directive_from_slash_text(first, rest), turn)
-    # A reason needs one of the words before it: a typo is not taken for one.
-    if first and first.lower() not in pins.LEVELS and "=" not in first:
-        kinds, levels = "|".join(_PIN_KINDS), f"{pins.SOFT}|{pins.HARD}"
-        return f"Usage: {turn.state.command_start}pin [{kinds}] [{levels}] [reason]"
-    return pinning.obey_directive(pins.directive_from_slash_text(pins.LAST, arguments), turn)
+def _do_pin_last(turn: Turn, arguments: str, _watch: Watch) -> str:
+    words = arguments.removeprefix(pins.LAST).split(maxsplit=1) or [pins.SOFT]
+    level = words[0].lower()
+    if level not in (pins.SOFT, pins.HARD):  # a typo is not taken for a reason
+        return f"Usage: {turn.state.command_start}pin [last] [soft|hard] [reason]"
+    return pinning.pin_last_large_result(turn, level, " ".join(words[1:]) or None)
 
 
 def _do_unpin(turn: Turn, arguments: str, _watch: Watch) -> str:
@@ -221,7 +217,7 @@ _ANSWERS = {
     "recall": _answer_recall,
     "checkpoint": _do_checkpoint,
     "purge": _answer_purge,
-    "pin": _do_pin_last_or_next,
+    "pin": _do_pin_last,
     "unpin": _do_unpin,
     "off": _switch_off_in_session,
     "on": _switch_on_in_session,

@@ -29,7 +29,6 @@ _NOT_THE_USERS = (
     *("This session is being continued from a previous", "Base directory for this skill: /"),
 )
 # Output of the client's own commands, and marks of an interruption.
-_OF_CLIENT_COMMANDS = ("<local-command-", "<command-", "<bash-", "[Request interrupted")
 # What is put around or before the user's words, and goes.
 _AROUND = re.compile(r"<(/?)(system-reminder|ide_\w+)>")
 # The client's own commands and ours: what they are given says nothing about the work.
@@ -90,12 +89,6 @@ def may_be_users_words(
 def users_own_message(fields: dict[str, Any]) -> str:
     """Return what the user wrote in a row, in their own words; empty for other rows."""
     return users_part_of_prompt(row.text_sent_by_user(fields))
-
-
-def users_prompt_unless_command(fields: dict[str, Any]) -> str:
-    """Return what the user typed in a row, directives to brimline too; empty for other rows."""
-    text = row.text_sent_by_user(fields).strip()
-    return "" if text.startswith(_OF_CLIENT_COMMANDS) else text
 
 
 def users_part_of_prompt(text: str) -> str:
