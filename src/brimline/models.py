@@ -124,6 +124,8 @@ class Model:
 
 def lookup_model(name: str | None, user_rows: Iterable[Row] = ()) -> Model:
     """The model of that name, the user's rows first."""
+    if not user_rows and name in _shipped:
+        return _shipped[name]
     rows = [*user_rows, *shipped_rows()]
     if len(rows) > len(_table):
         return lookup_model_in_rows(name, rows)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from brimline.transcript import row
 from brimline.transcript.compactions import Links
 from brimline.transcript.typed import measure
 
@@ -130,6 +131,6 @@ def test_a_resume_undoes_a_compaction_that_nothing_holds(
     links = Links()
 
     for fields in [*BEFORE, *rows]:
-        links.read_row(fields)
+        links.read_row(fields, is_boundary=row.is_compaction_row(fields))
 
     assert links.would_resume_undo_compaction is is_undone

@@ -47,7 +47,6 @@ LEAST_SCALE, LARGEST_SCALE = 0.5, 2.0
 # Measured on the same sessions: prose packs a fifth more characters into a token than tool traffic,
 # a call costs about 90 tokens besides its arguments, and a result about 10 besides its text.
 _PROSE_FACTOR = 1.2
-_TOOL_KINDS = frozenset({"tool_input", "tool_result"})
 _OVERHEAD_TOKENS = {"tool_input": 90, "tool_result": 10}
 # A session that grew by so much tells how its texts count; less says nothing.
 _TELLING_TOKENS = 5_000
@@ -103,16 +102,25 @@ def composition_of(rows: Iterable[Row]) -> Composition:
     """Account for a session, given from its first row to its last."""
     ledger = Ledger()
     for row in rows:
-        ledger.add_row(row, row.entry)
+        if row.is_telling:
+            ledger.add_row(row, row.entry)
     return ledger.close()
+
+
+def estimate_tokens(pieces: Iterable[Piece], model: str | None) -> list[float]:
+    """Return what pieces cost by their lengths alone."""
+    ratio = models.lookup_model(model).characters_per_token
+    return [
+        piece.characters / ratio + _OVERHEAD_TOKENS[piece.kind]
+        if piece.kind in _OVERHEAD_TOKENS
+        else piece.characters / (ratio * _PROSE_FACTOR)
+        for piece in pieces
+    ]
 
 
 def estimate_piece_tokens(piece: Piece, model: str | None) -> float:
     """Return what a piece costs by its length alone."""
-    ratio = models.lookup_model(model).characters_per_token
-    if piece.kind not in _TOOL_KINDS:
-        ratio *= _PROSE_FACTOR
-    return piece.characters / ratio + _OVERHEAD_TOKENS.get(piece.kind, 0)
+    return estimate_tokens([piece], model)[0]
 
 
 def characters_to_tokens(characters: int) -> int:
@@ -175,7 +183,7 @@ def _divide_bounded_growth(growth: int, weights: Sequence[int]) -> list[int]:
 
 
 def _estimate_weights(pieces: Sequence[Piece], model: str | None) -> list[int]:
-    return [round(_PER_TOKEN * estimate_piece_tokens(piece, model)) for piece in pieces]
+    return [round(_PER_TOKEN * tokens) for tokens in estimate_tokens(pieces, model)]
 
 
 class Share(NamedTuple):
@@ -325,7 +333,7 @@ class Ledger:
             output = before.request.spent.output_tokens if before.request.is_final else None
             shares = growth_shares(growth, pieces, model, output)
             self.measured_tokens += sum(shares)
-            self.estimated_tokens += sum(estimate_piece_tokens(piece, model) for piece in pieces)
+            self.estimated_tokens += sum(estimate_tokens(pieces, model))
         left = growth - sum(shares)
         if before is None:
             self.floor_tokens = left

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from brimline.gauge import composition
+from brimline.transcript import pieces
 from brimline.transcript.typed import Session
 
 if TYPE_CHECKING:
@@ -120,6 +121,8 @@ class ContextReader:
 
     def read_row(self, found: Row) -> Entry:
         """Account for the next row."""
+        if not found.is_telling:
+            return pieces.NOTHING
         entry, is_new = found.entry, found.is_new_compaction
         kept = self._pieces_compaction_preserved(found) if is_new else []
         self.turns += entry.prompt is not None and not found.is_from_elsewhere
@@ -131,11 +134,11 @@ class ContextReader:
         elif entry.pieces and not found.is_copy:
             self._undone_tokens += self._sum_estimated_tokens(entry.pieces)
         self._ledger.add_row(found, entry)
-        for pieces, offset in kept:
-            self._ledger.add_pieces(pieces, offset)
+        for added, offset in kept:
+            self._ledger.add_pieces(added, offset)
         if entry.pieces or found.request or found.is_boundary:
-            pieces = () if found.is_boundary else entry.pieces
-            self._recent.append((found.name, pieces, found.offset))
+            added = () if found.is_boundary else entry.pieces
+            self._recent.append((found.name, added, found.offset))
         return entry
 
     def close(self) -> Context:
@@ -159,7 +162,7 @@ class ContextReader:
         """Return what texts take that no request has measured."""
         last = self._ledger.last
         model = last.request.model if last else None
-        estimated = sum(composition.estimate_piece_tokens(piece, model) for piece in added)
+        estimated = sum(composition.estimate_tokens(added, model))
         return round(estimated * self._ledger.ratio_of_measured_to_estimated())
 
     def _pieces_compaction_preserved(self, found: Row) -> list[tuple[tuple[Piece, ...], int]]:
@@ -170,4 +173,4 @@ class ContextReader:
         if wanted and head in names and tail in names:
             first, last = names.index(head), names.index(tail)
             wanted.update(name for name in names[first : last + 1] if name)
-        return [(pieces, offset) for name, pieces, offset in self._recent if name in wanted]
+        return [(added, offset) for name, added, offset in self._recent if name in wanted]

@@ -12,20 +12,21 @@ import sys
 import uuid
 from collections import deque
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.transcript import read
-from brimline.transcript.compactions import Links
 from brimline.transcript.read import Line
 from brimline.transcript.row import (
     BEGINNING,
-    PARENT_FIELD,
     PROGRESS,
+    as_text,
     is_compaction_row,
+    is_summary,
     message_id,
     message_of,
     numbered_blocks,
+    parent_of,
     preserved_ids_and_ends,
     subagent_id_of,
     type_of,
@@ -233,7 +234,7 @@ class Finder:
         self._before_boundary: _Row | None = None
         self._results_since: set[str] = set()
         self._above_early: set[int] = set()
-        self.links = Links()
+        self._is_bare = False  # whether nothing holds the last compaction
 
     def read_line(self, line: Line) -> None:
         """Look at the next line."""
@@ -278,27 +279,29 @@ class Finder:
 
     def _check_row(self, line: Line, place: Place, record: Record) -> None:
         value = record.value
-        name, kind = _id_if_valid(uuid_of(value)), _id_if_valid(type_of(value)) or ""
+        name = _id_if_valid(uuid_of(value))
         if name is None:
             return
+        kind = sys.intern(type_of(value))
         calls = list(_block_ids(value, "tool_use", "id")) if kind == "assistant" else []
         data = line.raw[record.start : record.end]
         row = _Row(kind, name, place, len(self._rows), hash(data))
-        row.parent_id = _id_if_valid(value.get(PARENT_FIELD))
-        row.thread, row.message_id = subagent_id_of(value), _id_if_valid(message_id(value))
-        if kind == "user":
+        row.parent_id, row.thread = _id_if_valid(parent_of(value)), subagent_id_of(value)
+        if kind == "assistant":
+            row.message_id = _id_if_valid(message_id(value))
+        elif kind == "user":
             row.results = tuple(_block_ids(value, "tool_result", "tool_use_id"))
-        row.is_answer = 0 < len(row.results) == len(message_of(value).get("content", ()))
+            row.is_answer = 0 < len(row.results) == len(message_of(value).get("content", ()))
         row.is_exact = line.exact or data.decode("utf-8", "ignore").encode() == data
         if self._note_id_tell_if_copy(row):
             return
         self._rows.append(row)
         thread = self._threads.setdefault(row.thread, _Thread())
         row.continues = row.message_id is not None and row.message_id == thread.reply_id
-        self._note_root_or_lost_parent(row, thread, is_boundary=is_compaction_row(value))
+        is_boundary = is_compaction_row(value)
+        self._note_root_or_lost_parent(row, thread, is_boundary=is_boundary)
         self._pair_calls_with_results(row, thread, calls)
-        self.links.read_row(value)
-        if is_compaction_row(value):
+        if is_boundary:
             self._note_boundary(value, thread, row)
         thread.note_row(row)
 
@@ -351,8 +354,9 @@ class Finder:
 
     def _note_boundary(self, value: dict[str, Any], thread: _Thread, row: _Row) -> None:
         """Nothing before a compaction is in the context, but for what it says it kept."""
-        names = preserved_ids_and_ends(value)[0] & self._by_id.keys()
-        kept = [self._by_id[name].place.line for name in names]
+        names = preserved_ids_and_ends(value)[0]
+        self._is_bare = not names and not is_summary(value)
+        kept = [self._by_id[name].place.line for name in names & self._by_id.keys()]
         self._context_from = min([row.place.line, *kept])
         self._cut_calls |= thread.open_calls
         thread.open_calls.clear()
@@ -362,12 +366,12 @@ class Finder:
     def _find_broken_compaction(self) -> None:
         """The last compaction, where nothing holds it: cut off, or undone by a resume."""
         boundary = self._boundary
-        if boundary is None or not self.links.is_bare:
+        if boundary is None or not self._is_bare:
             return
         if self._is_compaction_cut_off():
             detail = "`brimline session restore --before-compaction` takes the session back"
             self._add_fault(CUT_OFF, boundary.place, detail)
-        elif self.links.leads_back:
+        elif self._leads_back_before(boundary):
             self._add_undone_compaction_fault(boundary)
 
     def _is_compaction_cut_off(self) -> bool:
@@ -375,6 +379,14 @@ class Finder:
         before = _row_and_parents(self._before_boundary)
         last = next((row.results for row in before if row.results), None)
         return last is not None and self._results_since.isdisjoint(last)
+
+    def _leads_back_before(self, boundary: _Row) -> bool:
+        """Whether a row behind it hangs on one before it, or is of the same reply."""
+        own = [row for row in self._rows if row.thread == _MAIN]
+        names = [(row.uuid, row.message_id) for row in own if row.number < boundary.number]
+        before = set(chain.from_iterable(names)) - {None}
+        behind = [row for row in own if row.number >= boundary.number]
+        return any(row.parent_id in before or row.message_id in before for row in behind)
 
     def _add_undone_compaction_fault(self, boundary: _Row) -> None:
         """A compaction by handle: its boundary has to name the rows that it kept."""
@@ -479,13 +491,13 @@ class Finder:
             note.lines.append(line)
 
 
-def _id_if_valid(value: Any) -> str | None:
-    return sys.intern(value) if isinstance(value, str) and 0 < len(value) <= _LONGEST_ID else None
+def _id_if_valid(name: str | None) -> str | None:
+    return sys.intern(name) if name and len(name) <= _LONGEST_ID else None
 
 
 def _block_ids(value: dict[str, Any], kind: str, field: str) -> Iterator[str]:
     for _, block in numbered_blocks(value, kind):
-        if found := _id_if_valid(block.get(field)):
+        if found := _id_if_valid(as_text(block.get(field))):
             yield found
 
 

@@ -35,24 +35,25 @@ class Links:
         # Whether nothing holds the last compaction: no summary, and no names of rows.
         self.is_bare = False
         self._is_void = False  # whether nothing was said since
-        self._before: set[str] = set()
-        self._since: set[str] = set()
+        self._before: set[str | None] = set()
+        self._since: set[str | None] = set()
 
     @property
     def would_resume_undo_compaction(self) -> bool:
         """Whether a resume undoes the last compaction, where it loads the file whole."""
         return self.is_bare and (self.leads_back or self._is_void)
 
-    def read_row(self, fields: dict[str, Any]) -> None:
+    def read_row(self, fields: dict[str, Any], *, is_boundary: bool) -> None:
         """Look at the next row."""
         if row.is_sidechain(fields):
             return
-        if row.is_compaction_row(fields):
-            self._before |= self._since
+        if is_boundary:
+            self._before |= self._since - {None}
             self._since, self.leads_back, self._is_void = set(), False, True
             self.is_bare = not row.is_summary(fields) and not row.preserved_ids_and_ends(fields)[0]
-        self._is_void &= not row.is_message(fields)
-        reply, parent = row.message_id(fields), fields.get(row.PARENT_FIELD)
-        names = [name for name in (reply, parent) if isinstance(name, str)]
-        self.leads_back |= not self._before.isdisjoint(names)
-        self._since.update(filter(None, (row.uuid_of(fields), reply)))
+        reply = row.message_id(fields)
+        if self.is_bare:
+            self._is_void &= not row.is_message(fields)
+            self.leads_back |= not self._before.isdisjoint((reply, row.parent_of(fields)))
+        self._since.add(row.uuid_of(fields))
+        self._since.add(reply)

@@ -58,26 +58,30 @@ class Entry(NamedTuple):
     prompt: str | None = None  # what the user typed, where the row opens a turn
 
 
+NOTHING = Entry()
+
+
 def entry_of_row(fields: Any) -> Entry:
     """Return what a row adds; nothing of most."""
+    if attachment := row.attachment_of(fields):
+        return Entry(tuple(_attachment_pieces(fields, attachment)))
     blocks = row.blocks_sent_to_model(fields)
-    if row.is_compaction_row(fields):
-        is_summary = row.is_summary(fields)
-        return Entry((Piece("summary", row.content_characters(blocks)),) if is_summary else ())
     if not blocks:
-        return Entry(tuple(_attachment_pieces(fields, row.attachment_of(fields))))
+        return NOTHING
+    if row.is_compaction_row(fields):
+        return Entry((Piece("summary", row.content_characters(blocks)),))
     if row.type_of(fields) == "assistant":
         return Entry(tuple(_reply_pieces(blocks)))
-    return Entry(tuple(_user_pieces(blocks, meta=row.is_meta(fields))), prompt_of_row(fields))
+    is_meta = row.is_meta(fields)
+    prompt = None if is_meta else _typed_text(blocks)
+    return Entry(tuple(_user_pieces(blocks, meta=is_meta)), prompt)
 
 
 def prompt_of_row(fields: dict[str, Any]) -> str | None:
     """What the user typed, where a row opens a turn: words beside a refusal do not."""
     if row.type_of(fields) != "user" or row.is_meta(fields) or row.is_compaction_row(fields):
         return None
-    blocks = row.blocks_sent_to_model(fields)
-    is_answer = any(_block_type(block) == "tool_result" for block in blocks)
-    return None if is_answer else _first_typed_text(blocks)
+    return _typed_text(row.blocks_sent_to_model(fields))
 
 
 def _reply_pieces(blocks: list[Any]) -> Iterator[Piece]:
@@ -132,8 +136,10 @@ def _tool_reference_characters(block: dict[str, Any]) -> int:
     return TOOL_REFERENCE_CHARACTERS * sum(row.is_block(part, "tool_reference") for part in parts)
 
 
-def _first_typed_text(blocks: list[Any]) -> str | None:
-    """The user's words; None where nothing in the message is theirs."""
+def _typed_text(blocks: list[Any]) -> str | None:
+    """The user's first words; None in a result, and where nothing in the message is theirs."""
+    if any(row.is_block(block, "tool_result") for block in blocks):
+        return None
     shown = [block for block in blocks if _block_type(block) in _SHOWN_TYPES]
     texts = [row.as_text(block.get("text")) for block in shown]
     texts = [text for text in texts if not _is_written_by_client(text)]

@@ -287,6 +287,8 @@ class Copies:
             return False
         if not isinstance(fields, dict) or row.is_sidechain(fields):
             return False
+        if self._has_rows and not self.boundary_at:
+            return False
         written_at = row.timestamp_text_of(fields)
         if row.type_of(fields) not in _COPIED_KINDS or not written_at:
             return False

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
+# The types of rows that can change what is sent, or tell of it; the model never sees any other.
+TELLING = frozenset(("user", "assistant", "attachment", "system"))
 # The type of rows that only tell how far a tool or a hook had come; the model never sees these.
 PROGRESS = "progress"
 COPY_FIELD = "toolUseResult"
@@ -131,7 +133,7 @@ def row_without_synthetic_model(row: dict[str, Any]) -> dict[str, Any]:
 
 def is_rebuilt_by_mod(row: Any) -> bool:
     """Tell whether the client says that a mod made this reply, in a compaction."""
-    return is_synthetic(row) and row.get("madeBy") == "other"
+    return row.get("madeBy") == "other" and is_synthetic(row)
 
 
 def type_of(row: dict[str, Any]) -> str:
@@ -142,6 +144,11 @@ def type_of(row: dict[str, Any]) -> str:
 def uuid_of(row: dict[str, Any]) -> str | None:
     """The row's own name; a fork's copy of a row keeps it."""
     return as_text(row.get("uuid")) or None
+
+
+def parent_of(row: dict[str, Any]) -> str | None:
+    """The name of the row that it follows."""
+    return as_text(row.get(PARENT_FIELD)) or None
 
 
 def session_id_in(row: dict[str, Any]) -> str | None:
@@ -247,9 +254,10 @@ def blocks_sent_to_model(row: Any) -> list[Any]:
     if not isinstance(row, dict) or row.get("isSidechain") or row.get("isApiErrorMessage"):
         return []
     hidden = row.get("isVisibleInTranscriptOnly") and not is_summary(row)
-    if not is_message(row) or hidden or is_synthetic(row):
+    message = message_of(row)
+    if hidden or message.get("model") == SYNTHETIC_MODEL or not is_message(row):
         return []
-    content = message_of(row).get("content")
+    content = message.get("content")
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     return content if isinstance(content, list) else []
@@ -384,7 +392,8 @@ def queue_operation_and_text(row: Any) -> tuple[str, str]:
 
 def title_of(row: dict[str, Any]) -> str:
     """Return what the session is called, where a row says so: by the client or the user."""
-    return as_text(row.get(_TITLES.get(as_text(row.get("type")), "")))
+    field = _TITLES.get(type_of(row))
+    return as_text(row.get(field)) if field else ""
 
 
 def main_thread_calls(row: Any) -> Iterator[Call]:
@@ -509,8 +518,8 @@ def cut_results(row: dict[str, Any]) -> tuple[list[str], str, int]:
     if cut.get("type") == "tool_results_cut":
         tokens = count_or_none(cut.get("roughTokens")) or 0
         return all_texts_in(cut.get("callIds")), as_text(cut.get("standIn")), tokens
-    older = as_object(row.get("microcompactMetadata"))
-    return all_texts_in(older.get("compactedToolIds")), "", 0
+    older = row.get("microcompactMetadata")
+    return all_texts_in(as_object(older).get("compactedToolIds")) if older else [], "", 0
 
 
 def is_idle_compaction_notice(row: dict[str, Any]) -> bool:

@@ -53,11 +53,13 @@ class Row:
     value: dict[str, Any]
     offset: int
     """Where its line begins in the file; -1 where nobody said so."""
-    usage: Usage | None
+    usage: Usage | None = None
     """Of the reply that it is part of."""
-    request: Request | None
+    request: Request | None = None
     """That of which it tells the figures."""
-    is_boundary: bool
+    is_telling: bool = True
+    """Whether it can change what is sent."""
+    is_boundary: bool = False
     is_new_compaction: bool = False
     """Whether a compaction begins here: a boundary and the summary behind it are one."""
     was_undone: bool = False
@@ -94,8 +96,8 @@ class Row:
     def entry(self) -> Entry:
         """What it adds to the context."""
         fields = self.value
-        if not self.is_sent:
-            return pieces.Entry()
+        if not self.is_sent or not self.is_telling:
+            return pieces.NOTHING
         if self.is_copy or row.is_rebuilt_by_mod(fields):
             fields = row.row_without_synthetic_model(fields)
         entry = pieces.entry_of_row(fields)
@@ -184,18 +186,21 @@ class Session:
 
     def read_row(self, value: dict[str, Any], offset: int = -1) -> Row:
         """Look at the next row."""
+        kind, is_boundary = row.type_of(value), row.is_compaction_row(value)
+        self.folder = self.folder or row.cwd_of(value)
+        if kind not in row.TELLING and not is_boundary:
+            self.title = row.title_of(value) or self.title
+            self.links.read_row(value, is_boundary=False)
+            return Row(value, offset, is_telling=False)
         compactions, cleared = len(self.compactions), len(self._clearings.told)
-        is_boundary = row.is_compaction_row(value)
         usage = self.measure_row(value, is_boundary=is_boundary)
-        found = Row(value, offset, usage, self.requests[-1] if usage else None, is_boundary)
+        found = Row(value, offset, usage, self.requests[-1] if usage else None)
+        found.is_boundary = is_boundary
         if len(self.compactions) > compactions:
             found.is_new_compaction = True
             found.was_undone = self.links.would_resume_undo_compaction
-        self.links.read_row(value)
+        self.links.read_row(value, is_boundary=is_boundary)
         self._note_whether_copy(found)
-        kind = row.type_of(value)
-        self.folder = self.folder or row.cwd_of(value)
-        self.title = row.title_of(value) or self.title
         if kind == "assistant":
             self._note_calls(found)
         elif kind == "user":
@@ -293,12 +298,12 @@ class Session:
 
     def _note_calls(self, found: Row) -> None:
         number = self._number_of_request(found.value, is_measured=found.request is not None)
-        made = Call("", "", "", request=number, segment=len(self.compactions))
+        segment = len(self.compactions)
+        made = row.any_thread_calls(found.value)
+        subjects = ((call, clienttools.subject_of_call(call.arguments)) for call in made)
         found.calls = [
-            made._replace(
-                id=used.id, tool=used.name, subject=clienttools.subject_of_call(used.arguments)
-            )
-            for used in row.any_thread_calls(found.value)
+            Call(call.id, call.name, subject, request=number, segment=segment)
+            for call, subject in subjects
         ]
         for call in found.calls:
             known = self.calls.setdefault(call.id, call)

@@ -153,7 +153,9 @@ def _count_cut_by_client(message: dict[str, Any]) -> int:
 def results_cleared_by_service(row: Any) -> tuple[int, int]:
     """How many results the service left out of the request that a reply answers, and tokens."""
     told = message_of(row).get("context_management")
-    edits = told.get("applied_edits") if isinstance(told, dict) else None
+    if not isinstance(told, dict):
+        return 0, 0
+    edits = told.get("applied_edits")
     results = tokens = 0
     for edit in edits if isinstance(edits, list) else ():
         if isinstance(edit, dict) and as_text(edit.get("type")).startswith("clear_tool_uses"):
