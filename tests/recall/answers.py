@@ -28,12 +28,6 @@ def counted(number: int) -> tuple[int, Any]:
     return 200, {"result": {"count": number}}
 
 
-def listed(*ids: str) -> tuple[int, Any]:
-    """What the server says about which points it has."""
-    found = [{"id": point} for point in ids]
-    return 200, {"result": {"points": found, "next_page_offset": None}}
-
-
 def queue_for(home_dir: str, server: Answering, author: str = "mia") -> Queue:
     """What waits for a server."""
     return Queue(home_dir, place.parse_place(f"qdrant+http://{author}@{server.host}/team"))

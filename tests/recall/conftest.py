@@ -48,7 +48,7 @@ def qdrant() -> Path:
 @pytest.fixture(scope="session")
 def node(qdrant: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
     """One server that wants a key."""
-    server = Node(qdrant, tmp_path_factory.mktemp("qdrant") / "node", key=KEY, peer=False)
+    server = Node(qdrant, tmp_path_factory.mktemp("qdrant") / "node", key=KEY)
     try:
         server.start()
         yield server
@@ -62,7 +62,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     opened: list[Server] = []
 
     def made(place: Place) -> Server:
-        opened.append(Server(place, 30.0, 0.2))
+        opened.append(Server(place, 30.0))
         return opened[-1]
 
     monkeypatch.setattr(together, "WAIT_S", 30.0)

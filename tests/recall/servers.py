@@ -1,4 +1,4 @@
-"""Real Qdrant servers on loopback: fetched once with npm, one node or a cluster of three."""
+"""Real Qdrant servers on loopback: fetched once with npm."""
 
 from __future__ import annotations
 
@@ -48,14 +48,12 @@ def fetch(environ: Mapping[str, str]) -> Fetched:
 
 
 class Node:
-    """One server, alone or as a peer of others."""
+    """One server."""
 
-    def __init__(
-        self, binary: Path, folder: Path, *, key: str = "", first: Node | None = None, peer: bool
-    ) -> None:
+    def __init__(self, binary: Path, folder: Path, *, key: str = "") -> None:
         folder.mkdir(parents=True)
         self._folder, self._key = folder, key
-        self.port, self._p2p, grpc = (_free_port() for _ in range(3))
+        self.port, grpc = _free_port(), _free_port()
         self.host = f"127.0.0.1:{self.port}"
         self._environment = {
             "PATH": os.environ["PATH"],
@@ -71,12 +69,6 @@ class Node:
         if key:
             self._environment["QDRANT__SERVICE__API_KEY"] = key
         self._command = [str(binary)]
-        if peer:
-            self._environment["QDRANT__CLUSTER__ENABLED"] = "true"
-            self._environment["QDRANT__CLUSTER__P2P__PORT"] = str(self._p2p)
-            self._command += ["--uri", f"http://127.0.0.1:{self._p2p}"]
-        if first is not None:
-            self._command += ["--bootstrap", f"http://127.0.0.1:{first._p2p}"]
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -133,41 +125,6 @@ class Node:
         asked = self.ask(f"/collections/{collection}/points/count", {"exact": True})
         number: int = asked["count"]
         return number
-
-
-class Cluster:
-    """Three nodes that know each other."""
-
-    def __init__(self, binary: Path, folder: Path) -> None:
-        first = Node(binary, folder / "0", peer=True)
-        more = [Node(binary, folder / str(n), first=first, peer=True) for n in (1, 2)]
-        self.nodes = [first, *more]
-
-    def start(self) -> None:
-        """Start them one after the other, and wait until each knows all."""
-        for node in self.nodes:
-            node.start()
-        until = time.monotonic() + _START_S
-        while any(len(node.ask("/cluster")["peers"]) < 3 for node in self.nodes):
-            assert time.monotonic() < until, "the nodes did not find each other in time"
-            time.sleep(_POLL_S)
-
-    def url(self, collection: str) -> str:
-        """What `memory.url` is set to."""
-        hosts = ",".join(node.host for node in self.nodes)
-        return f"qdrant+http://{hosts}/{collection}?replication=2"
-
-    def is_whole(self, collection: str) -> bool:
-        """Whether every node takes every copy for complete."""
-        told = [node.ask(f"/collections/{collection}/cluster") for node in self.nodes]
-        copies = [one["local_shards"] + one["remote_shards"] for one in told]
-        states = {copy["state"] for one in copies for copy in one}
-        return states == {"Active"} and not any(one["shard_transfers"] for one in told)
-
-    def kill(self) -> None:
-        """End all of them."""
-        for node in self.nodes:
-            node.kill()
 
 
 def _free_port() -> int:

@@ -19,10 +19,9 @@ import pytest
 from tests.cli.conftest import PROGRAM
 from tests.recall.conftest import KEY
 
-from brimline.errors import TeamError
 from brimline.fast import paths
 from brimline.mcp import tools
-from brimline.recall import hits, place, points, qdrant, ranking, together
+from brimline.recall import hits, points, qdrant, ranking, together
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -164,7 +163,7 @@ def test_a_connection_that_nobody_answers_ends(
     anna: Homes, collection: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is accepted by the system alone, as of a machine that hangs."""
-    monkeypatch.setattr(qdrant.Server.__init__, "__defaults__", (0.2, 0.2))
+    monkeypatch.setattr(qdrant.Server.__init__, "__defaults__", (0.2,))
     monkeypatch.setattr(together, "_STATUS_S", 0.2)
     monkeypatch.setattr(together, "WAIT_S", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
@@ -308,7 +307,7 @@ def test_a_sync_that_is_killed_goes_on_and_leaves_nothing_unknown(
     [
         ("qdrant+http://host", "has another form"),
         ("qdrant+http://host/a/b", "has another form"),
-        ("qdrant+http://host/a?replication=x", "has another form"),
+        ("qdrant+http://host/a?proxy=http://host", "has another form"),
         ("qdrant+http://anna:secret@host/a", "holds a key"),
         ("qdrant+http://anna%3Asecret@host/a", "holds a key"),
         ("qdrant+http://host:\u0661\u0662/a", "has another form"),
@@ -351,15 +350,6 @@ def test_without_its_package_the_search_here_answers(anna: Homes) -> None:
     # All of them are named: `uv tool install` takes out what it does not name.
     assert b"a team's memory needs httpx2" in done.stderr
     assert b"`uv tool install '.[all]'`" in done.stderr
-
-
-def test_addresses_have_authors_several_nodes_and_ports() -> None:
-    """As they are written."""
-    found = place.parse_place("qdrant+https://Anna%20K@a.example,[::1]:7000,c/team?replication=2")
-    assert found.hosts == ("https://a.example:6333", "https://[::1]:7000", "https://c:6333")
-    assert (found.author, found.collection, found.replicas) == ("Anna K", "team", 2)
-    with pytest.raises(TeamError, match="another form"):
-        place.parse_place("http://host/team")
 
 
 def test_a_projects_file_and_the_environment_cannot_name_a_server(
@@ -442,26 +432,11 @@ def test_an_answer_that_never_ends_is_given_up(
     again: bytes,
 ) -> None:
     """Each of its bytes comes in time."""
-    monkeypatch.setattr(qdrant.Server.__init__, "__defaults__", (0.3, 0.3))
+    monkeypatch.setattr(qdrant.Server.__init__, "__defaults__", (0.3,))
     monkeypatch.setattr(together, "_STATUS_S", 0.3)
     monkeypatch.setattr(together, "WAIT_S", 0.3)
     anna.join("anna", f"qdrant+http://{dripping(first, again)}/memory")
     assert all("did not answer in time" in text for text in complaints(anna))
-
-
-def test_a_node_that_hangs_does_not_stop_the_others(
-    anna: Homes, node: Node, collection: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The next one is asked too, in sync, status and search; from then on it comes first."""
-    monkeypatch.setattr(qdrant.Server.__init__, "__defaults__", (20.0, 0.2))
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        hung = f"127.0.0.1:{silent.getsockname()[1]}"
-        anna.join("anna", f"qdrant+http://{hung},{node.host}/{collection}")
-        for command in ("sync", "status", "search"):
-            qdrant._answered.clear()
-            told = anna("memory", command, *(["importer"] if command == "search" else []))
-            assert (told.code, told.err) == (0, "")
-        assert list(qdrant._answered.values()) == [f"http://{node.host}"]
 
 
 @pytest.mark.parametrize(

@@ -108,7 +108,7 @@ def test_what_a_restored_snapshot_brings_back_is_deleted_again(
     node.ask(f"/collections/{collection}/points?wait=true", {"points": before}, "PUT")
     assert team.find("importer retries") == []
     assert team.sync()["unknown"] == 2
-    assert team.sync("--rebuild")["deleted"] == 2
+    team.sync("--rebuild")
     assert node.count(collection) == 0
 
 

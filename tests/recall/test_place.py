@@ -21,12 +21,12 @@ from brimline.recall import place
 )
 def test_a_node_has_a_name_or_an_address_and_a_port(host: str, node: str) -> None:
     """6333 where none is given."""
-    assert place.parse_place(f"qdrant+https://mia@{host}/team").hosts == (node,)
+    assert place.parse_place(f"qdrant+https://mia@{host}/team").host == node
 
 
 @pytest.mark.parametrize(
     "host",
-    ["a.example:0", "a.example:65536", "[::g]", "a..b", "a b", "a:b:1"],
+    ["a.example,b.example", "a.example:0", "a.example:65536", "[::g]", "a..b", "a b", "a:b:1"],
 )
 def test_what_can_be_no_node_is_refused(host: str) -> None:
     """In one sentence that says the form."""
@@ -34,14 +34,14 @@ def test_what_can_be_no_node_is_refused(host: str) -> None:
         place.parse_place(f"qdrant+https://mia@{host}/team")
 
 
-def test_an_address_says_author_collection_and_replicas() -> None:
-    """One copy where it does not say; a name for people without the scheme."""
+def test_an_address_says_author_collection_and_whom_to_trust() -> None:
+    """A name for people without the scheme."""
     plain = place.parse_place("qdrant+http://a.example/team")
-    full = place.parse_place("qdrant+http://mi%20a@a.example,b.example:7/te-am?replication=3")
+    full = place.parse_place("qdrant+http://mi%20a@a.example:7/te-am?authority=/a%20b.pem")
 
-    assert (plain.author, plain.replicas) == ("", 1)
-    assert (full.author, full.collection, full.replicas) == ("mi a", "te-am", 3)
-    assert full.hosts == ("http://a.example:6333", "http://b.example:7")
-    assert full.name == "a.example:6333/te-am"
+    assert (plain.author, plain.authority) == ("", "")
+    assert (full.author, full.collection, full.authority) == ("mi a", "te-am", "/a b.pem")
+    assert (plain.host, full.host) == ("http://a.example:6333", "http://a.example:7")
+    assert full.name == "a.example:7/te-am"
     with pytest.raises(TeamError, match="holds a key"):
         place.parse_place("qdrant+https://mia:secret@a.example/team")

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 @contextlib.contextmanager
-def connected(*hosts: str) -> Iterator[qdrant.Server]:
-    """A server whose nodes are at these places; each is waited for."""
-    url = f"qdrant+http://mia@{','.join(hosts)}/team"
-    with contextlib.closing(qdrant.Server(place.parse_place(url), 60.0, 60.0)) as server:
+def connected(host: str) -> Iterator[qdrant.Server]:
+    """A server at this place, which is waited for."""
+    url = f"qdrant+http://mia@{host}/team"
+    with contextlib.closing(qdrant.Server(place.parse_place(url), 60.0)) as server:
         yield server
 
 
@@ -98,36 +98,6 @@ def test_an_answer_may_be_of_eight_megabytes(answering: Callable[..., Answering]
     assert "does not answer as a Qdrant server" in text
 
 
-@pytest.mark.parametrize(("status", "is_asked"), [(499, False), (500, True), (503, True)])
-def test_another_node_is_asked_where_one_is_not_well(
-    answering: Callable[..., Answering], status: int, is_asked: bool
-) -> None:
-    """And not where it refuses: the other would say the same."""
-    first, second = answering((status, {})), answering((200, {"result": "well"}))
-    with connected(first.host, second.host) as nodes:
-        answer = nodes.ask("GET", "/") if is_asked else refusal(nodes)[1]
-
-    assert answer == ("well" if is_asked else status)
-    assert [len(server.asked) for server in (first, second)] == [1, int(is_asked)]
-
-
-def test_the_node_that_answered_last_is_asked_first(answering: Callable[..., Answering]) -> None:
-    """In the next question, too, of whoever asks."""
-    first, second = answering((500, {})), answering((200, {}), (200, {}))
-    for _ in range(2):
-        with connected(first.host, second.host) as nodes:
-            nodes.ask("GET", "/")
-
-    assert [len(server.asked) for server in (first, second)] == [1, 2]
-
-
-def test_where_no_node_is_well_the_last_one_is_named(answering: Callable[..., Answering]) -> None:
-    """With what it said."""
-    first, second = answering((500, {})), answering((501, {}))
-    with connected(first.host, second.host) as nodes:
-        assert refusal(nodes) == (f"{second.host} says 501: no reason", 501)
-
-
 @pytest.mark.parametrize(
     ("result", "is_done"),
     [({"status": "completed"}, True), ({"status": "acknowledged"}, False), ("completed", False)],
@@ -172,24 +142,22 @@ def test_an_answer_of_another_shape_is_one_sentence(error: type[Exception]) -> N
 
 
 def test_nothing_but_the_server_sees_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No proxy, no other address; each of several nodes has its share of the time."""
+    """No proxy, no other address."""
     rerouting = ("LOCALDOMAIN", "RES_OPTIONS", "HOSTALIASES", "SSL_CERT_DIR")
     for name in ("https_proxy", *rerouting):
         monkeypatch.setenv(name, "http://p.example:1")
     monkeypatch.setenv("BRIMLINE_QDRANT_API_KEY", "k")
-    where = place.parse_place("qdrant+http://mia@127.0.0.1:1,127.0.0.1:2/team")
-    with contextlib.closing(qdrant.Server(where, 8.0, 3.0)) as server:
+    where = place.parse_place("qdrant+http://mia@127.0.0.1:1/team")
+    with contextlib.closing(qdrant.Server(where, 8.0)) as server:
         client = server._client
         assert (client.follow_redirects, client.trust_env, client._mounts) == (False, False, {})
         assert client.headers["api-key"] == "k"
         assert client.headers["accept-encoding"] == "identity"
         assert client.timeout.read == 8.0
-        assert server._share_s == 1.5
     assert not os.environ.keys() & {*rerouting}
     monkeypatch.delenv("BRIMLINE_QDRANT_API_KEY")
     with contextlib.closing(qdrant.Server(where, 2.0)) as server:
         assert "api-key" not in server._client.headers
-        assert server._share_s == 1.0
     for wrong in ("kéy", "k\n"):
         monkeypatch.setenv("BRIMLINE_QDRANT_API_KEY", wrong)
         with pytest.raises(TeamError, match="BRIMLINE_QDRANT_API_KEY holds characters that no key"):
@@ -209,37 +177,17 @@ def test_a_node_that_speaks_tls_has_to_prove_who_it_is(scheme: str, mode: ssl.Ve
     assert qdrant.RefusedError("no").status == 0
 
 
-def test_nodes_that_say_nothing_are_named_and_the_next_question_is_asked_anew() -> None:
-    """Both were asked; whatever they still send, nobody reads it."""
-    with (
-        socket.create_server(("127.0.0.1", 0)) as first,
-        socket.create_server(("127.0.0.1", 0)) as second,
-    ):
-        hosts = [f"127.0.0.1:{one.getsockname()[1]}" for one in (first, second)]
-        where = place.parse_place(f"qdrant+http://mia@{','.join(hosts)}/team")
-        with contextlib.closing(qdrant.Server(where, 0.2, 0.1)) as server:
+def test_a_server_that_says_nothing_is_named_and_the_next_question_is_asked_anew() -> None:
+    """Whatever it still sends, nobody reads it."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        host = f"127.0.0.1:{silent.getsockname()[1]}"
+        where = place.parse_place(f"qdrant+http://mia@{host}/team")
+        with contextlib.closing(qdrant.Server(where, 0.2)) as server:
             before = server._client
             before.timeout = httpx2.Timeout(60.0)  # so that it is we who give up
             told = refusal(server)
             assert server._client is not before
             assert before.is_closed
-            first.accept()[0].close()
-            second.accept()[0].close()
+            silent.accept()[0].close()
 
-    assert told == (f"{hosts[0]}, {hosts[1]} did not answer in time", 0)
-
-
-def test_a_node_that_is_silent_does_not_keep_the_others_from_answering(
-    answering: Callable[..., Answering],
-) -> None:
-    """It is asked first, and next time the one that answered."""
-    well = answering((200, {"result": "first"}), (200, {"result": "second"}))
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        host = f"127.0.0.1:{silent.getsockname()[1]}"
-        where = place.parse_place(f"qdrant+http://mia@{host},{well.host}/team")
-        with contextlib.closing(qdrant.Server(where, 60.0, 0.1)) as server:
-            assert server.ask("GET", "/") == "first"
-        silent.settimeout(60)
-        silent.accept()[0].close()
-        with contextlib.closing(qdrant.Server(where, 60.0, 0.1)) as server:
-            assert server.ask("GET", "/") == "second"
+    assert told == (f"{host} did not answer in time", 0)

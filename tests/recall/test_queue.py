@@ -8,10 +8,10 @@ import re
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.recall.answers import DONE, READY, counted, listed, queue_for, say, states
+from tests.recall.answers import DONE, READY, counted, queue_for, say, states
 
 from brimline.errors import StoreError, TeamError
 from brimline.recall import hits, place, points, qdrant, queue
@@ -50,24 +50,6 @@ def test_points_go_in_batches_of_64(number: int, sizes: list[int]) -> None:
     assert list(queue._batches_until(names, time.monotonic())) == []
 
 
-def test_the_ids_of_all_pages_are_read(answering: Callable[..., Answering]) -> None:
-    """Each question says where the page before ended."""
-    pages = [
-        {"points": [{"id": "a"}, {"id": "b"}], "next_page_offset": "c"},
-        {"points": [{"id": 3}], "next_page_offset": None},
-        {"points": [{"id": "more"}], "next_page_offset": None},
-    ]
-    server = answering(*[(200, {"result": page}) for page in pages])
-    where = place.parse_place(f"qdrant+http://{server.host}/team")
-    with contextlib.closing(qdrant.Server(where, 60.0, 60.0)) as nodes:
-        ids = queue._fetch_point_ids(nodes, {"filter": {}})
-
-    assert ids == {"a", "b", "3"}
-    common = {"filter": {}, "limit": 10_000, "with_payload": False}
-    assert [body for _, _, body, _ in server.asked] == [common, common | {"offset": "c"}]
-    assert {path for _, path, _, _ in server.asked} == {"/collections/team/points/scroll"}
-
-
 @pytest.mark.parametrize(
     ("sparse", "fits"),
     [
@@ -90,17 +72,16 @@ def test_a_collection_fits_that_has_words_whatever_else_it_has(sparse: Any, fits
 def test_a_missing_collection_is_made_and_its_fields_are_indexed(
     answering: Callable[..., Answering],
 ) -> None:
-    """With as many copies as the address says; an index that is there is not made again."""
+    """An index that is there is not made again."""
     params = points.points_schema()
     made = {"config": {"params": params}, "payload_schema": {"home": {}, "author": {}}}
     done = (200, {"result": True})
     server = answering((404, {}), done, (200, {"result": made}), done, done)
-    where = place.parse_place(f"qdrant+http://{server.host}/team?replication=3")
-    with contextlib.closing(qdrant.Server(where, 60.0, 60.0)) as nodes:
+    where = place.parse_place(f"qdrant+http://{server.host}/team")
+    with contextlib.closing(qdrant.Server(where, 60.0)) as nodes:
         queue.prepare_collection(nodes)
 
-    copies = {"replication_factor": 3, "write_consistency_factor": 1}
-    assert server.asked[1][:3] == ("PUT", "/collections/team", params | copies)
+    assert server.asked[1][:3] == ("PUT", "/collections/team", params)
     assert {path for _, path, _, _ in server.asked[3:]} == {"/collections/team/index?wait=true"}
     assert sorted(body["field_name"] for _, _, body, _ in server.asked[3:]) == [
         "project",
@@ -193,47 +174,38 @@ def test_what_is_gone_here_goes_there(home_dir: str, answering: Callable[..., An
 
 
 @pytest.mark.parametrize(
-    ("there", "rebuild", "sent", "deleted", "unknown"),
-    [
-        ("all", False, 0, 0, 0),
-        ("all", True, 2, 0, 0),
-        ("none", False, 2, 0, 0),
-        ("one", False, 1, 0, 0),
-        ("more", False, 0, 0, 1),
-        ("more", True, 2, 1, 0),
-    ],
+    ("there", "rebuild", "sent", "unknown"),
+    [(2, False, 0, 0), (2, True, 2, 0), (0, False, 2, 0), (1, False, 2, 0), (3, False, 0, 1)],
 )
-def test_where_the_server_has_another_number_it_is_asked_which(
+def test_what_a_server_has_less_is_sent_again_and_what_it_has_more_stays(
     home_dir: str,
     answering: Callable[..., Answering],
-    there: str,
+    there: int,
     rebuild: bool,
     sent: int,
-    deleted: int,
     unknown: int,
 ) -> None:
-    """What it lacks waits again; what nobody here knows stays, unless all is wanted anew."""
+    """Unless all is wanted anew: then nothing of this home is left before."""
     say(home_dir, "otter", "elk")
     first = queue_for(home_dir, answering(DONE))
-    own = list(first.find_waiting().sends)
     first.drain(first.find_waiting())
-    ids = {"all": own, "none": [], "one": own[:1], "more": [*own, "stranger"]}[there]
-    server = answering(READY, counted(len(ids)), listed(*ids))
+    answers = [READY, DONE, counted(0)] if rebuild else [READY, counted(there)]
+    server = answering(*answers)
 
     waiting = queue_for(home_dir, server).sync_list_and_find_waiting(rebuild=rebuild)
 
-    assert (len(waiting.sends), len(waiting.deletes), waiting.unknown) == (sent, deleted, unknown)
-    asked = {"filter": {"must": [points.match_condition("home", first.home)]}}
-    assert server.asked[1][1:3] == ("/collections/team/points/count", asked | {"exact": True})
-    is_same = there == "all" and not rebuild
-    assert len(server.asked) == (2 if is_same else 3)
-    assert ("stranger" in states(home_dir)) is (there == "more" and rebuild)
+    assert (len(waiting.sends), waiting.deletes, waiting.unknown) == (sent, [], unknown)
+    own = {"filter": {"must": [points.match_condition("home", first.home)]}}
+    _, *deleted, count = [question[1:3] for question in server.asked]
+    assert count == ("/collections/team/points/count", own | {"exact": True})
+    assert deleted == [("/collections/team/points/delete?wait=true", own)] * rebuild
+    assert len(states(home_dir)) == 2
 
 
 def test_what_is_gone_here_and_was_not_found_there_is_deleted_all_the_same(
     home_dir: str, answering: Callable[..., Answering]
 ) -> None:
-    """It may be on a node that did not answer."""
+    """It may come back with a snapshot."""
     say(home_dir, "otter")
     first = queue_for(home_dir, answering(DONE))
     (own,) = first.find_waiting().sends
@@ -242,9 +214,7 @@ def test_what_is_gone_here_and_was_not_found_there_is_deleted_all_the_same(
         lambda base: base.execute("DELETE FROM entries")
     )
 
-    waiting = queue_for(
-        home_dir, answering(READY, counted(0), listed())
-    ).sync_list_and_find_waiting()
+    waiting = queue_for(home_dir, answering(READY, counted(0))).sync_list_and_find_waiting()
 
     assert waiting == Waiting({}, [own])
     assert list(states(home_dir)) == [own]
@@ -327,28 +297,6 @@ def test_a_collection_that_somebody_makes_meanwhile_is_used(status: int, is_made
     assert len(coming) == (0 if is_made else 1)
 
 
-class Endless:
-    """A server whose pages do not end."""
-
-    def __init__(self) -> None:
-        self.asked: list[Any] = []
-
-    def ask_collection(self, *question: Any) -> dict[str, Any]:
-        """One point, and where the next one is."""
-        self.asked.append(question[2].get("offset"))
-        return {"points": [{"id": len(self.asked)}], "next_page_offset": len(self.asked)}
-
-
-def test_pages_without_an_end_are_not_read_for_ever() -> None:
-    """Of a thousand pages."""
-    server = Endless()
-
-    ids = queue._fetch_point_ids(cast("qdrant.Server", server), {})
-
-    assert len(ids) == len(server.asked) == 1_000
-    assert server.asked[:3] == [None, 1, 2]
-
-
 def test_what_is_known_of_a_point_is_what_was_sent_beside_its_text(
     home_dir: str, answering: Callable[..., Answering]
 ) -> None:
@@ -379,22 +327,3 @@ def test_several_batches_are_counted(home_dir: str, answering: Callable[..., Ans
     assert (deleted["deleted"], deleted["sent"], deleted["waiting"]) == (_AT_ONCE + 1, 0, 0)
     assert steps == [_AT_ONCE, 1, _AT_ONCE, 1]
     assert states(home_dir) == {}
-
-
-def test_where_the_numbers_agree_nothing_more_is_asked(
-    home_dir: str, answering: Callable[..., Answering]
-) -> None:
-    """Unless all is wanted anew, what is there stays."""
-    say(home_dir, "otter", "elk")
-    first = queue_for(home_dir, answering(DONE))
-    first.drain(first.find_waiting())
-    server = answering(READY, counted(2))
-
-    waiting = queue_for(home_dir, server).sync_list_and_find_waiting()
-
-    assert waiting == Waiting({}, [], 0)
-    assert [path for _, path, _, _ in server.asked] == [
-        "/collections/team",
-        "/collections/team/points/count",
-    ]
-    assert len(states(home_dir)) == 2

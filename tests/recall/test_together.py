@@ -137,7 +137,7 @@ def test_a_topic_that_changes_or_goes_does_so_on_the_server(
 
 def test_a_server_that_starts_empty_gets_it_all(homes: Homes, qdrant: Path, tmp_path: Path) -> None:
     """Its disk was lost, which a sync finds out; `--rebuild` sends everything in any case."""
-    node = Node(qdrant, tmp_path / "node", peer=False)
+    node = Node(qdrant, tmp_path / "node")
     try:
         node.start()
         for name in ("anna", "ben"):

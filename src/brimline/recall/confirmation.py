@@ -62,11 +62,9 @@ def rows_to_confirm(home_dir: str, place: Place, exclude: Sequence[str]) -> list
     more = f" and {len(names) - _SHOWN_PROJECTS:,} more" if names[_SHOWN_PROJECTS:] else ""
     times = [at for _, _, at in held if at]
     since = f" since {datetime.fromtimestamp(min(times), UTC):%Y-%m-%d}" if times else ""
-    in_clear = " (not encrypted)" if place.hosts[0].startswith("http:") else ""
-    by_way_of = [("proxy", place.proxy)] if place.proxy else []
+    in_clear = " (not encrypted)" if place.host.startswith("http:") else ""
     return [
-        ("server", ", ".join(place.hosts) + in_clear),
-        *by_way_of,
+        ("server", place.host + in_clear),
         ("collection", place.collection),
         ("label", place.author or "none"),
         (

@@ -11,10 +11,8 @@ from brimline.errors import TeamError
 KEY = "BRIMLINE_QDRANT_API_KEY"
 _PORT, _LAST_PORT = 6_333, 65_535
 _URL = re.compile(
-    r"qdrant\+(https?)://(?:([^@/?]*)@)?([^@/?]+)/([\w-]{1,100})/?(?:\?(.+))?", re.ASCII
+    r"qdrant\+(https?)://(?:([^@/?]*)@)?([^@/?]+)/([\w-]{1,100})/?(?:\?authority=(/.+))?", re.ASCII
 )
-# A proxy gets no password: the address is shown to people.
-_OPTIONS = {"replication": "[1-9]", "proxy": r"http://[\w.-]+:\d{1,5}", "authority": "/.+"}
 _HOST = re.compile(
     r"(\[[0-9a-f:.]+\]|[\w-]+(?:\.[\w-]+)*)(?::(\d{1,5}))?", re.ASCII | re.IGNORECASE
 )
@@ -24,22 +22,21 @@ class Place(NamedTuple):
     """Where the memory is, and under which name one's own is kept there."""
 
     author: str
-    hosts: tuple[str, ...]
+    host: str
     collection: str
-    replicas: int
-    proxy: str = ""
     authority: str = ""
     """A file with the certificates to trust; empty: the system's."""
 
     @property
     def address(self) -> str:
         """All that decides where things go, in one spelling."""
-        return " ".join((*sorted(self.hosts), self.collection, self.proxy, self.authority))
+        # As version 0.2.0 spelt it, which had a proxy before the authority.
+        return f"{self.host} {self.collection}  {self.authority}"
 
     @property
     def name(self) -> str:
         """For people."""
-        return f"{self.hosts[0].partition('://')[2]}/{self.collection}"
+        return f"{self.host.partition('://')[2]}/{self.collection}"
 
 
 def parse_place(url: str) -> Place:
@@ -49,17 +46,14 @@ def parse_place(url: str) -> Place:
         TeamError: it has another form, or a key in it; it is not repeated.
     """
     match = _URL.fullmatch(url.strip())
-    named = [_host_port_or_empty(host) for host in match[3].split(",")] if match else []
-    options = dict(urllib.parse.parse_qsl(match[5] or "", keep_blank_values=True)) if match else {}
-    fit = [re.fullmatch(_OPTIONS.get(name, "(?!)"), told) for name, told in options.items()]
-    if not match or not all(named) or not all(fit):
+    host = _host_port_or_empty(match[3]) if match else ""
+    if not match or not host:
         raise TeamError("memory.url has another form than qdrant+https://author@host/collection")
     author = urllib.parse.unquote(match[2] or "")
     if ":" in author:
         raise TeamError(f"memory.url holds a key: set {KEY} in the environment instead")
-    nodes = tuple(f"{match[1]}://{host}" for host in named)
-    replicas = int(options.pop("replication", 1))
-    return Place(author, nodes, match[4], replicas, **options)
+    authority = urllib.parse.unquote(match[5] or "")
+    return Place(author, f"{match[1]}://{host}", match[4], authority)
 
 
 def _host_port_or_empty(text: str) -> str:

@@ -12,7 +12,6 @@ import os
 import re
 import ssl
 import threading
-import time
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
@@ -33,28 +32,21 @@ try:
 except ImportError as error:
     raise TeamError(extras.text_with_install_hint("a team's memory needs httpx2")) from error
 
-# A write waits for its copies, one of which may have died a moment ago.
 TIMEOUT_S = 20.0
 # As long as a person may think between two questions.
 _KEEP_S = 600.0
 _LARGEST_ANSWER_BYTES = 8 << 20
 _TOLD_CHARACTERS = 200
-_REDIRECT, _REFUSED, NOT_FOUND, _FAULT = 300, 400, 404, 500
+_REDIRECT, _REFUSED, NOT_FOUND = 300, 400, 404
 _NO_ACCESS = (401, 403)
 # With these, which a project can set, a name leads elsewhere, or others are trusted.
 _REROUTING = ("SSL", "RES_", "RESOLV_", "LOCALDOMAIN", "HOSTALIASES")
-# Of each server the node that answered last, which is asked first.
-_answered: dict[tuple[str, ...], str] = {}
 
 
 class RefusedError(TeamError):
-    """The server answers that it will not, or cannot, do what it was asked."""
+    """The server will not, or cannot, do what it was asked, or does not answer."""
 
     status = 0
-
-
-class _NodeError(RefusedError):
-    """One node does not answer, or is not well; another one may be."""
 
 
 @contextlib.contextmanager
@@ -71,19 +63,15 @@ def refuse_strange_answers() -> Iterator[None]:
 
 
 class Server:
-    """The nodes of one server.
+    """The server at an address.
 
     Args:
-        place: where they are.
+        place: where it is.
         timeout_s: how long a question may take.
-        patience_s: by when all of them are asked, one after the other.
     """
 
-    def __init__(
-        self, place: Place, timeout_s: float = TIMEOUT_S, patience_s: float = TIMEOUT_S
-    ) -> None:
+    def __init__(self, place: Place, timeout_s: float = TIMEOUT_S) -> None:
         self.place, self._timeout_s = place, timeout_s
-        self._share_s = min(patience_s, timeout_s) / len(place.hosts)
         self._key = io.env(KEY) or ""
         if not (self._key.isascii() and self._key.isprintable()):
             raise TeamError(f"{KEY} holds characters that no key has")
@@ -92,7 +80,7 @@ class Server:
         self._client = self._make_http_client()
 
     def _make_http_client(self) -> httpx2.Client:
-        authority, is_tls = self.place.authority, self.place.hosts[0].startswith("https:")
+        authority, is_tls = self.place.authority, self.place.host.startswith("https:")
         try:
             trusted = ssl.create_default_context(cafile=authority or None) if is_tls else False
         except OSError as error:
@@ -100,7 +88,6 @@ class Server:
         return httpx2.Client(
             headers={"accept-encoding": "identity"} | ({"api-key": self._key} if self._key else {}),
             verify=trusted,
-            proxy=self.place.proxy or None,
             timeout=self._timeout_s,
             limits=httpx2.Limits(keepalive_expiry=_KEEP_S),
             trust_env=False,  # no proxy of a project's sees the key
@@ -114,54 +101,37 @@ class Server:
     def ask(self, method: str, path: str, body: Any = None) -> Any:
         """Return what the server answers: `result` of its JSON, or all of it where it has none.
 
-        A node that is silent for its share of the time is not given up: the next one is asked too.
-
         Raises:
-            RefusedError: it says no, or no node can be reached.
+            RefusedError: it says no, or cannot be reached.
             TeamError: it is not trusted, or is no Qdrant.
         """
-        until, hosts = time.monotonic() + self._timeout_s, self.place.hosts
-        unasked = sorted(hosts, key=lambda host: host != _answered.get(hosts))
-        silent: list[str] = []
-        answers: SimpleQueue[tuple[str, Any]] = SimpleQueue()
-        while unasked or silent:
-            if unasked:
-                silent.append(unasked.pop(0))
-                request = (answers, silent[-1], method, path, body)
-                threading.Thread(
-                    target=self._ask_node_and_queue_answer, args=request, daemon=True
-                ).start()
-            wait_s = self._share_s if unasked else until - time.monotonic()
-            try:
-                host, told = answers.get(timeout=max(0.0, wait_s))
-            except Empty:
-                if unasked:
-                    continue
-                # Whatever they still send, nobody reads it.
-                self._client.close()
-                self._client = self._make_http_client()
-                names = ", ".join(host.partition("://")[2] for host in silent)
-                raise _NodeError(f"{names} did not answer in time") from None
-            silent.remove(host)
-            if not isinstance(told, Exception):
-                _answered[hosts] = host
-                return told
-            if not isinstance(told, _NodeError):
-                raise told
-            problem = told
-        raise problem
-
-    def _ask_node_and_queue_answer(
-        self, answers: SimpleQueue[tuple[str, Any]], host: str, *request: Any
-    ) -> None:
-        """Ask one node: a thread of its own, as one that drips its answer never times out."""
+        answers: SimpleQueue[Any] = SimpleQueue()
+        # A thread of its own, as a server that drips its answer never times out.
+        request = (answers, method, path, body)
+        threading.Thread(target=self._ask_and_queue_answer, args=request, daemon=True).start()
         try:
-            outcome = self._fetch_result(host, *request)
+            told = answers.get(timeout=self._timeout_s)
+        except Empty:
+            # Whatever it still sends, nobody reads it.
+            self._client.close()
+            self._client = self._make_http_client()
+            raise RefusedError(f"{self._where} did not answer in time") from None
+        if isinstance(told, Exception):
+            raise told
+        return told
+
+    @property
+    def _where(self) -> str:
+        return self.place.host.partition("://")[2]
+
+    def _ask_and_queue_answer(self, answers: SimpleQueue[Any], *request: Any) -> None:
+        try:
+            outcome = self._fetch_result(*request)
         except TeamError as error:
             outcome = error
         except Exception as error:  # noqa: BLE001 - the top of this thread
-            outcome = _NodeError(_why_unreachable(host.partition("://")[2], error))
-        answers.put((host, outcome))
+            outcome = RefusedError(_why_unreachable(self._where, error))
+        answers.put(outcome)
 
     def ask_collection(self, method: str, path: str = "", body: Any = None) -> Any:
         """The same for what belongs to the collection."""
@@ -178,9 +148,9 @@ class Server:
         if not isinstance(done, dict) or done.get("status") != "completed":
             raise TeamError(f"{self.place.name} did not confirm a change: it is sent again")
 
-    def _fetch_result(self, host: str, method: str, path: str, body: Any) -> Any:
-        where, raw = host.partition("://")[2], b""
-        with self._client.stream(method, host + path, json=body) as response:
+    def _fetch_result(self, method: str, path: str, body: Any) -> Any:
+        where, raw = self._where, b""
+        with self._client.stream(method, self.place.host + path, json=body) as response:
             for chunk in response.iter_bytes():
                 raw += chunk
                 if len(raw) > _LARGEST_ANSWER_BYTES:
@@ -202,14 +172,13 @@ class Server:
         told = flatten(mask(said[1]), len(answer))[:_TOLD_CHARACTERS] if said else "no reason"
         if status in _NO_ACCESS:
             told = f"it refuses the key: is {KEY} right?"
-        text = f"{where} says {status}: {told}"
-        error = _NodeError(text) if status >= _FAULT else RefusedError(text)
+        error = RefusedError(f"{where} says {status}: {told}")
         error.status = status
         return error
 
 
 def _why_unreachable(where: str, error: Exception) -> str:
-    """Return why a node cannot be reached."""
+    """Return why the server cannot be reached."""
     if isinstance(error, httpx2.TimeoutException):
         return f"{where} did not answer in time"
     if "CERTIFICATE" in str(error):

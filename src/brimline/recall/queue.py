@@ -3,9 +3,9 @@
 The queue is no file of its own, and so cannot be lost: the search file also lists the points that
 the server confirmed. What is in the search and not on the list is yet to be sent; what is on the
 list and no longer in the search is yet to be deleted. Every point names the home that sent it, by
-an id that lies outside the search: where the server has another number of points of this home than
-the list, it is asked which. Those that are neither here nor on the list may be all that there is of
-a session that Claude Code has deleted: they stay, unless the user wants all of it anew.
+an id that lies outside the search: where the server has fewer points of this home than the list,
+all are sent again. Those that it has beyond the list may be all that there is of a session that
+Claude Code has deleted: they stay, unless the user wants all of it anew.
 """
 
 from __future__ import annotations
@@ -37,8 +37,6 @@ _ENTRIES = """
         own.source, own.project
     FROM entries AS own LEFT JOIN entries AS previous ON previous.id = own.before_id WHERE {}
 """
-# How many ids one answer holds, and how many answers are read.
-_PAGE, _PAGES = 10_000, 1_000
 
 
 class Waiting(NamedTuple):
@@ -47,7 +45,7 @@ class Waiting(NamedTuple):
     sends: dict[str, tuple[int, str]]
     deletes: list[str]
     unknown: int = 0
-    """Points of this home that are neither here nor known to have been."""
+    """Points of this home that are neither here nor on the list."""
 
     @property
     def total(self) -> int:
@@ -81,24 +79,18 @@ class Queue:
         Raises:
             TeamError: the server cannot be asked, or does not fit.
         """
-        listed, there, unknown = self._read_listed_states(), None, 0
+        listed = self._read_listed_states()
         own = {"filter": {"must": [points.match_condition("home", self.home)]}}
         with contextlib.closing(Server(self.place)) as server, refuse_strange_answers():
             prepare_collection(server)
-            told = server.ask_collection("POST", "/points/count", own | {"exact": True})
-            if rebuild or told["count"] != len(listed):
-                there = _fetch_point_ids(server, own)
-        # Read last: what others have sent in the meantime is here too.
-        here = self._memory.run_on_database(self._row_id_and_state_by_point)
-        if there is not None:
-            # What is gone here is deleted there even if it was not found just now.
-            kept = {p: s for p, s in listed.items() if p in there or p not in here}
-            if not rebuild:
-                unknown = len(there - listed.keys() - here.keys())
-                there &= listed.keys() | here.keys()
-            listed = dict.fromkeys([*there, *kept], "") | ({} if rebuild else kept)
-            self._execute_per_row("DELETE FROM shared WHERE server = ?", [(self._name,)])
+            if rebuild:
+                server.change_points("POST", "/points/delete", own)
+            count = server.ask_collection("POST", "/points/count", own | {"exact": True})["count"]
+        if rebuild or count < len(listed):
+            listed = dict.fromkeys(listed, "")
             self._list(listed)
+        here = self._memory.run_on_database(self._row_id_and_state_by_point)
+        unknown = max(0, count - len(listed.keys() | here.keys()))
         return _find_sends_and_deletes(listed, here)._replace(unknown=unknown)
 
     def server_version_and_points(self, timeout_s: float) -> dict[str, Any]:
@@ -223,19 +215,6 @@ def _find_sends_and_deletes(listed: dict[str, str], here: dict[str, tuple[int, s
     return Waiting(sends, [point for point in listed if point not in here])
 
 
-def _fetch_point_ids(server: Server, condition: dict[str, Any]) -> set[str]:
-    """Of all points that a filter fits."""
-    ids: set[str] = set()
-    page: dict[str, Any] = {"limit": _PAGE, "with_payload": False}
-    for _ in range(_PAGES):
-        answer = server.ask_collection("POST", "/points/scroll", condition | page)
-        ids |= {str(point["id"]) for point in answer["points"]}
-        page["offset"] = answer["next_page_offset"]
-        if page["offset"] is None:
-            break
-    return ids
-
-
 def prepare_collection(server: Server) -> None:
     """Make the collection where it is missing, and see that it fits.
 
@@ -247,11 +226,8 @@ def prepare_collection(server: Server) -> None:
     except RefusedError as error:
         if error.status != NOT_FOUND:
             raise
-        # A write waits for every copy whose node is up. To demand more would refuse all writes
-        # while one node is down, and leave its copies behind without anybody's notice.
-        copies = {"replication_factor": server.place.replicas, "write_consistency_factor": 1}
         try:
-            server.ask_collection("PUT", body=points.points_schema() | copies)
+            server.ask_collection("PUT", body=points.points_schema())
         except RefusedError as refused:
             if refused.status != _CONFLICT:  # somebody else was quicker
                 raise

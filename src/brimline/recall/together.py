@@ -134,7 +134,7 @@ class _Question:
 def _cached_server(place: Place) -> Server:
     from brimline.recall.qdrant import Server
 
-    return Server(place, _LATE_S, WAIT_S)
+    return Server(place, _LATE_S)
 
 
 def status(home_dir: str, project_dir: str) -> dict[str, Any] | None:

@@ -226,7 +226,7 @@ SETTINGS = (
         "memory.url",
         None,
         "A Qdrant server that shares memory with your team or your other machines: "
-        "`qdrant+https://[author@]host[:port][,host]/collection[?replication=2]`. Nothing goes "
+        "`qdrant+https://[author@]host[:port]/collection[?authority=/file.pem]`. Nothing goes "
         "there before `brimline memory sync` has asked you.",
         kind="url",
     ),
