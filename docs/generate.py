@@ -84,11 +84,8 @@ def _settings() -> str:
     lines = [
         _HEAD,
         "# Settings\n",
-        (
-            "Precedence, weakest first: defaults, the preset, the user's `config.toml`, the "
-            "project's `.claude/brimline.toml`, the environment.\n"
-        ),
-        "A project's file may come from a stranger: it can set only what is marked so.\n",
+        "Precedence, weakest first: defaults, the preset, your `config.toml`, the environment.\n",
+        "A project can set variables too, and may be a stranger's: few settings have one.\n",
     ]
     for setting in SETTINGS:
         default = "unset" if setting.default is None else f"`{setting.default}`"
@@ -98,10 +95,7 @@ def _settings() -> str:
         lines += [
             f"## `{setting.key}`\n",
             f"{setting.doc}{choices}\n",
-            (
-                f"Kind: {setting.kind}. Default: {default}. Environment: {_variable(setting)}. "
-                f"In a project's file: {'yes' if setting.project else 'no'}.\n"
-            ),
+            (f"Kind: {setting.kind}. Default: {default}. Environment: {_variable(setting)}.\n"),
         ]
     lines += [
         "## Switches\n",

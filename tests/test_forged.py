@@ -176,7 +176,7 @@ def test_no_folder_forges_a_line_of_what_a_command_says(
     """Neither in a warning about its settings nor in how they are to be mended."""
     folder = world / f"x{FORGED}"
     (folder / ".claude").mkdir(parents=True)
-    (folder / ".claude" / "brimline.toml").write_text("[store]\nmax_mb = 1\n")
+    (folder / ".claude" / "brimline.toml").touch()
     (folder / ".claude" / "settings.local.json").write_text("{")
     monkeypatch.chdir(folder)
 

@@ -121,16 +121,6 @@ def test_a_wrong_row_is_named_and_the_rest_holds(
     assert found.values["store.max_mb"] == 7
 
 
-def test_a_project_cannot_add_models(home_dir: str, world: Path) -> None:
-    """Its settings may be a stranger's."""
-    _write(paths.project_config(str(world)), f"[[models]]\n{_toml(ROW)}")
-
-    found = config.load(home_dir, str(world))
-
-    assert found.models == []
-    assert "models" in found.problems[0]
-
-
 @given(st.text() | st.none())
 def test_any_name_has_figures(name: str | None) -> None:
     """Whatever a client calls a model."""

@@ -19,19 +19,17 @@ if TYPE_CHECKING:
 NAMES = ["default", "adr11", "haios-80", "ccm-70-80-90", "guard-30-15-7-3", "off"]
 
 
-def test_every_setting_in_force_is_listed_with_the_files(
-    home_dir: str, project_dir: str, brimline: Run
-) -> None:
+def test_every_setting_in_force_is_listed_with_the_file(home_dir: str, brimline: Run) -> None:
     """As lines for people and as JSON for machines."""
-    files = {"user": paths.user_config(home_dir), "project": paths.project_config(project_dir)}
+    file = paths.user_config(home_dir)
 
     found = brimline("config", "list", "--json").document
     lines = brimline("config", "list").out.splitlines()
 
-    assert found == {"files": files, "values": default_values(), "problems": []}
+    assert found == {"file": file, "values": default_values(), "problems": []}
     assert "guard.tiers = [30, 15, 7, 3]" in lines
     assert "context_window = unset" in lines
-    assert f"# user: {files['user']}  (not there)" in lines
+    assert f"# {file}  (not there)" in lines
 
 
 def test_a_setting_is_taken_out_again(home_dir: str, project_dir: str, brimline: Run) -> None:
@@ -39,11 +37,9 @@ def test_a_setting_is_taken_out_again(home_dir: str, project_dir: str, brimline:
     Path(home_dir).mkdir()
     file = Path(paths.user_config(home_dir))
     file.write_text("# keep me\n[guard]\ntiers = [9]\npreset = 'off' # why\n")
-    brimline("config", "set", "--project", "context_window", "5000")
 
     done = brimline("config", "unset", "guard.tiers")
     again = brimline("config", "unset", "guard.tiers", "--json").document
-    of_project = brimline("config", "unset", "--project", "context_window", "--json").document
 
     assert done.out.startswith(f"guard.tiers was removed from {file}; in force: [30, 15, 7, 3]")
     assert file.read_text() == "# keep me\n[guard]\npreset = 'off' # why\n"
@@ -54,8 +50,6 @@ def test_a_setting_is_taken_out_again(home_dir: str, project_dir: str, brimline:
     assert "[offload]" not in file.read_text()
     file.write_text(file.read_text() + "[store]\n")
     assert "store" not in brimline("config", "list").err
-    assert (of_project["removed"], of_project["value"]) == (True, None)
-    assert not Path(paths.project_config(project_dir)).exists(), "nothing was left in it"
 
 
 def test_one_setting_is_shown_and_an_unknown_one_refused_with_its_nearest(
@@ -98,20 +92,6 @@ def test_a_setting_is_written_and_in_force_at_once(
     assert brimline("config", "get", "guard.tiers").out == "[40, 20, 10, 5]\n"
 
 
-def test_a_project_setting_is_written_into_the_project(project_dir: str, brimline: Run) -> None:
-    """Where it may stand there at all."""
-    done = brimline("config", "set", "--project", "context_window", "1000000", "--json")
-
-    assert json.loads(done.out) == {
-        "key": "context_window",
-        "value": 1_000_000,
-        "file": paths.project_config(project_dir),
-    }
-    refused = brimline("config", "set", "--project", "store.max_mb", "5")
-    assert refused.code == 1
-    assert "only be set in the user's own file" in refused.err
-
-
 def test_a_wrong_value_is_refused_and_nothing_is_written(home_dir: str, brimline: Run) -> None:
     """One sentence says what the setting takes."""
     done = brimline("config", "set", "guard.preset", "loud")
@@ -120,21 +100,6 @@ def test_a_wrong_value_is_refused_and_nothing_is_written(home_dir: str, brimline
     choices = ", ".join(BY_KEY["guard.preset"].choices)
     assert done.err == f"brimline: guard.preset takes one of {choices}, not 'loud'\n"
     assert not Path(home_dir).exists()
-
-
-def test_a_setting_that_has_no_effect_is_pointed_out(
-    project_dir: str, brimline: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The project's file or the environment may be stronger than what was just written."""
-    brimline("config", "set", "--project", "context_window", "5000")
-    done = brimline("config", "set", "context_window", "6000")
-    assert done.err == "note: context_window is overridden by project\n"
-    done = brimline("config", "set", "memory.exclude", "/")
-    assert done.err.startswith("note: `brimline memory index` brings the search in line")
-
-    monkeypatch.setenv("BRIMLINE_CONTEXT_WINDOW", "7000")
-    done = brimline("config", "set", "--project", "context_window", "8000")
-    assert "overridden by environment (BRIMLINE_CONTEXT_WINDOW)" in done.err
 
 
 def test_every_setting_is_explained_with_its_source(

@@ -321,6 +321,9 @@ def test_sessions_to_forget_are_named_in_one_way(brimline: Run, refused: Refused
     assert told in refused("forget", "--yes")
     assert told in refused("forget", "--session", "a", "--before", "2026-01-31", "--yes")
     assert "--project is empty: name a folder" in refused("forget", "--project", " ", "--yes")
+    assert "/nope is not a folder, and nothing is kept of" in refused(
+        "forget", "--project", "/nope"
+    )
     assert "'soon' is not a day: write it as 2026-01-31" in refused("forget", "--before", "soon")
     assert brimline("forget", "--before", "2026-01-31", "--yes").out == (
         "0 sessions, 0 entries, 0 outputs and 0 backups forgotten.\n"

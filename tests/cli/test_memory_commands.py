@@ -57,7 +57,6 @@ def test_what_is_forgotten_here_is_to_be_forgotten_on_the_teams_server(
             paths.user_config(home_dir),
             "memory.url",
             "qdrant+http://127.0.0.1:9/team",
-            project=False,
         )
 
     done = brimline("forget", "--before", "2026-01-31", "--yes")

@@ -167,7 +167,6 @@ def test_files_lie_where_they_always_did() -> None:
     """Below the data folder, or in the project."""
     found = {
         paths.user_config("/h"): "/h/config.toml",
-        paths.project_config("/p"): "/p/.claude/brimline.toml",
         paths.error_log("/h"): "/h/errors.jsonl",
         paths.audit_log("/h"): "/h/audit.jsonl",
         paths.learned_file("/h"): "/h/learned.json",

@@ -120,7 +120,7 @@ def test_what_the_user_keeps_in_the_window_arrives_whole(
     upstream: Upstream, home_dir: str, name: str, value: str
 ) -> None:
     """The settings of offloading mean the same behind a gateway."""
-    config.write_setting(paths.user_config(home_dir), name, value, project=False)
+    config.write_setting(paths.user_config(home_dir), name, value)
     raw = raw_of(bulky())
 
     with Gateway(upstream.url) as gateway:
@@ -177,7 +177,7 @@ def test_a_conversation_keeps_what_it_sent_whatever_another_decides(
     upstream: Upstream, home_dir: str
 ) -> None:
     """A subagent's window holds the same file, and lets go of it first."""
-    config.write_setting(paths.user_config(home_dir), "offload.preset", "off", project=False)
+    config.write_setting(paths.user_config(home_dir), "offload.preset", "off")
     talk, other = Talk(), Talk()
     for one in (talk, other):
         one.step("Bash", {"command": "journalctl -u web"}, LOG)

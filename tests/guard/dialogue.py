@@ -63,7 +63,7 @@ def load_event(session: SessionBuilder, tool: str = "Skill", name: str = "x") ->
 
 def set_by_user(home_dir: str, project_dir: str, key: str, text: str) -> None:
     """Put a setting into the user's file, and in force."""
-    config.write_setting(paths.user_config(home_dir), key, text, project=False)
+    config.write_setting(paths.user_config(home_dir), key, text)
     config.compile_policy(home_dir, project_dir)
 
 
@@ -91,9 +91,7 @@ class Talk:
     def unset(self, *names: str) -> None:
         """Take settings of the user's back."""
         for name in names:
-            config.remove_setting(
-                paths.user_config(self.home_dir), name.replace("__", "."), project=False
-            )
+            config.remove_setting(paths.user_config(self.home_dir), name.replace("__", "."))
         config.compile_policy(self.home_dir, self.session.cwd)
 
     def anew(self, session_id: str) -> None:

@@ -56,7 +56,7 @@ def test_the_verdict_is_that_of_the_file_the_payload_names(talk: Talk, world: Pa
         ("strict", None, ["silent", "silent", "refused"]),
         ("strict", ALL, ["refused", "refused", "refused"]),
         ("strict", ["Agent:warn"], ["not blocked: delegation", "silent", "silent"]),
-        ("strict", ["Bash"], ["silent", "silent", "silent"]),
+        ("strict", [], ["silent", "silent", "silent"]),
         ("off", ALL, ["silent", "silent", "silent"]),
     ],
 )
@@ -274,7 +274,7 @@ def test_the_last_tier_of_its_preset_refuses_to_dispatch_agents(tool: str, talk:
 def test_an_unknown_fill_is_neither_advised_on_nor_refused(preset: str, talk: Talk) -> None:
     """No file, an empty one, one without usage, a path of any kind: the load goes on in silence."""
     talk.use(guard__preset=preset, guard__ceiling="strict", context_window=200_000)
-    talk.use(guard__ceiling_tokens=1, guard__gate_tools=ALL)
+    talk.use(guard__ceiling_tokens=1_000, guard__gate_tools=ALL)
     for content in (b"", b"{}\n", b"not json\n"):
         assert [talk.load(None, tool) for tool in LOADS] == [SILENT] * 3
         talk.session.raw(content)

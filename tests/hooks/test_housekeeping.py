@@ -143,7 +143,7 @@ def test_what_the_store_kept_too_long_goes_at_a_start(talk: Talk) -> None:
 @pytest.mark.parametrize(("limit_mb", "left"), [("1", 1), ("500", 3)])
 def test_what_exceeds_the_stores_size_goes_at_a_start(limit_mb: str, left: int, talk: Talk) -> None:
     """The least recently used first, until the rest is within `store.max_mb`."""
-    config.write_setting(paths.user_config(talk.home_dir), "store.max_mb", limit_mb, project=False)
+    config.write_setting(paths.user_config(talk.home_dir), "store.max_mb", limit_mb)
     config.compile_policy(talk.home_dir, talk.session.cwd)
     keys = [put.put(talk.home_dir, os.urandom(600_000), {"session": "gone"}) for _ in range(3)]
     files = [layout.stored_path(talk.home_dir, layout.digest_of_key(key)) for key in keys]
@@ -202,21 +202,14 @@ def test_a_step_of_housekeeping_that_hangs_costs_neither_answer_nor_session(
 
 
 def test_a_strangers_settings_are_bounded(talk: Talk) -> None:
-    """Keys by the thousand, models by the ten thousand: little is said and little is kept."""
+    """Models by the ten thousand: little is kept."""
     folder = Path(talk.session.cwd, ".claude")
     folder.mkdir()
     models = {f"model-{number}": {"autoCompactWindow": 50_000} for number in range(20_000)}
     (folder / "settings.json").write_text(json.dumps({"modelSettings": models}))
-    for keys, problems in ((1_000, 11), (15_000, 1)):
-        (folder / "brimline.toml").write_text(
-            "compaction_tokens = 90000\n" + "".join(f"key{n} = {n}\n" for n in range(keys))
-        )
-        talk.at_start()
+    talk.at_start()
 
-        assert len(config.load(talk.home_dir, talk.session.cwd).problems) == problems
-        assert Path(paths.policy_file(talk.home_dir, talk.session.cwd)).stat().st_size < 20_000
-        known = policy.load(talk.home_dir, talk.session.cwd).values["compaction_tokens"]
-        assert known == (90_000 if keys == 1_000 else None)
+    assert Path(paths.policy_file(talk.home_dir, talk.session.cwd)).stat().st_size < 20_000
     assert logs.recent_failures(talk.home_dir, 0) == []
 
 

@@ -53,9 +53,7 @@ def test_settings_changed_meanwhile_hold_from_the_next_session_start(
     """Ours and the client's: hooks read the compiled file, SessionStart brings it up to date."""
     assert talk.tell("SessionStart", source="startup", model="claude-opus-5") == SILENT
     assert (spool(world)[0]["source"], spool(world)[0]["model"]) == ("startup", "claude-opus-5")
-    config.write_setting(
-        paths.user_config(talk.home_dir), "compaction_tokens", "50000", project=False
-    )
+    config.write_setting(paths.user_config(talk.home_dir), "compaction_tokens", "50000")
     assert talk.after_tool(45_000) == SILENT
     talk.at_start("resume")
     assert "tier L4" in talk.after_tool().note

@@ -27,7 +27,7 @@ def test_only_loads_and_overwrites_are_asked_about_and_reads_with_the_scout(home
     assert wide["PreToolUse"]["matcher"] == f"{narrow}|Read|Glob|Grep|Bash"
     assert [event for event in EVENTS if plain[event] != wide[event]] == ["PreToolUse"]
     for word, wider in (("advise", True), ("block", True), ("off", False)):
-        config.write_setting(paths.user_config(home_dir), "scout.mode", word, project=False)
+        config.write_setting(paths.user_config(home_dir), "scout.mode", word)
         assert parts.wiring_for_interpreter("/usr/bin/python3", home_dir).scout is wider
     matched = {event for event, answered in EVENTS.items() if answered.tool_matcher() is not None}
     assert matched == {"PreToolUse", "PostToolUse", "PostToolUseFailure"}

@@ -217,7 +217,7 @@ def test_a_store_is_full_beyond_its_limit(
     put.put(home_dir, os.urandom(1_200_000), {"moved_out": True})
     used_bytes = sum(blob.disk_bytes for blob in contents.list_blobs(home_dir))
     limit = repr((used_bytes + more_bytes) / retention.MEGABYTE)
-    config.write_setting(paths.user_config(home_dir), "store.max_mb", limit, project=False)
+    config.write_setting(paths.user_config(home_dir), "store.max_mb", limit)
 
     ((found, said),) = checks_use._check_store(home_dir, project_dir)
 
@@ -241,7 +241,7 @@ def test_a_client_that_compacts_sooner_while_nobody_is_there_is_told(
     session.parent.mkdir(parents=True)
     SessionBuilder(str(session), version=version).reply(1_000)
     for key, value in (("context_window", 1_000_000), ("compaction_tokens", tokens)):
-        config.write_setting(paths.user_config(home_dir), key, str(value), project=False)
+        config.write_setting(paths.user_config(home_dir), key, str(value))
 
     said = dict(checks_use._check_where_client_compacts(home_dir, project_dir))
 
@@ -278,7 +278,7 @@ def test_ceiling_tiers_and_compaction_are_in_order_where_each_comes_after_the_on
     """Not where two fall together; the first and the last tier stand for all of them."""
     values = {"guard.tier_unit": "tokens", "guard.tiers": "90000,160000"} | chosen
     for key, value in values.items():
-        config.write_setting(paths.user_config(home_dir), key, value, project=False)
+        config.write_setting(paths.user_config(home_dir), key, value)
 
     *_, (found, said) = checks_use._check_where_client_compacts(home_dir, project_dir)
 
@@ -300,7 +300,7 @@ def test_tiers_are_counted_in_their_unit(
 ) -> None:
     """Points up from nothing, down from the window or from the compaction, or tokens."""
     for key, value in (("guard.tier_unit", unit), ("guard.tiers", tiers)):
-        config.write_setting(paths.user_config(home_dir), key, value, project=False)
+        config.write_setting(paths.user_config(home_dir), key, value)
 
     *_, (name, said) = checks_use._check_where_client_compacts(home_dir, project_dir)
 
@@ -336,7 +336,7 @@ def test_a_small_window_is_answered_with_the_least_that_is_honoured(
     tokens: int, home_dir: str, project_dir: str
 ) -> None:
     """A model with a small window too."""
-    config.write_setting(paths.user_config(home_dir), "context_window", str(tokens), project=False)
+    config.write_setting(paths.user_config(home_dir), "context_window", str(tokens))
     (_, said), *_ = checks_use._check_where_client_compacts(home_dir, project_dir)
 
     assert said["window"] == 100_000

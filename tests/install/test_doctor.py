@@ -329,7 +329,7 @@ def test_the_store_is_checked(installed: Home) -> None:
     put.put(installed.data, os.urandom(2_000_000), {})
     findings = installed.findings()
     assert findings["store"]["level"] == "ok"
-    config.write_setting(paths.user_config(installed.data), "store.max_mb", "1", project=False)
+    config.write_setting(paths.user_config(installed.data), "store.max_mb", "1")
     findings = installed.findings()
     assert findings["store"]["level"] == "warning"
     assert findings["store"]["what"] == (
@@ -412,7 +412,7 @@ def test_what_brimline_says_comes_in_order(
 ) -> None:
     """Ceiling, tiers, compaction."""
     for key, value in values.items():
-        config.write_setting(paths.user_config(installed.data), key, value, project=False)
+        config.write_setting(paths.user_config(installed.data), key, value)
 
     assert_found(installed, "ordering", level, said)
 

@@ -167,7 +167,7 @@ def test_doctor_says_what_keeps_it_from_answering(home: Home) -> None:
     assert any("save.sh" in text for text in said)
     assert any("rival@market" in text for text in said)
     assert any("not what this version would write" in text for text in said)
-    config.write_setting(f"{home.data}/config.toml", "compaction.inside", "off", project=False)
+    config.write_setting(f"{home.data}/config.toml", "compaction.inside", "off")
     assert "compaction.inside is off" in told(home, "note")[0]
 
 

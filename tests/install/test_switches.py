@@ -96,7 +96,7 @@ def test_other_values_are_refused_and_nothing_is_written(
     assert home.everything() == {str(home.settings): ORIGINAL}
     home.settings.write_bytes(b'{"env": []}')
     assert "nothing was changed" in autocompact(home, "200000", "--percent", "50").err
-    config.write_setting(paths.user_config(home.data), "context_window", "200000", project=False)
+    config.write_setting(paths.user_config(home.data), "context_window", "200000")
     assert "above the window of 200,000" in autocompact(home, "200001").err
 
 
@@ -213,7 +213,7 @@ def test_a_window_is_taken_from_100_000_to_a_million_tokens(
 def test_a_scout_that_refuses_still_does_when_it_is_switched_on_again(home: Home) -> None:
     """Off, and on again, it gives advice."""
     home.install()
-    config.write_setting(paths.user_config(home.data), "scout.mode", "block", project=False)
+    config.write_setting(paths.user_config(home.data), "scout.mode", "block")
 
     modes = []
     for word in ("on", "off", "on"):

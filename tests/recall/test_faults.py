@@ -352,20 +352,14 @@ def test_without_its_package_the_search_here_answers(anna: Homes) -> None:
     assert b"`uv tool install '.[all]'`" in done.stderr
 
 
-def test_a_projects_file_and_the_environment_cannot_name_a_server(
-    anna: Homes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Both may be a stranger's; `doctor` says that they are ignored."""
-    project = anna.enter("anna")
-    os.makedirs(f"{project}/.claude")
-    with open(paths.project_config(project), "w", encoding="utf-8") as file:
-        file.write('[memory]\nurl = "qdrant+http://127.0.0.1:9/stolen"\n')
+def test_the_environment_cannot_name_a_server(anna: Homes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be a stranger's; `doctor` says that it is ignored."""
+    anna.enter("anna")
     monkeypatch.setenv("BRIMLINE_MEMORY_URL", "qdrant+http://127.0.0.1:9/stolen")
     found = anna("memory", "search", "importer retries")
     assert (found.err, SAID in found.out) == ("", True)
     assert "there is no team's server" in anna("memory", "sync").err
     told = " ".join(anna("doctor").out.split())
-    assert "memory.url cannot be set by a project and is ignored" in told
     assert "BRIMLINE_MEMORY_URL is ignored" in told
 
 

@@ -9,17 +9,17 @@ import pytest
 from brimline.settings.catalogue import BY_KEY, SETTINGS, Setting
 
 SKILLS = ["context-summarization", "context-loading-protocol", "continue", "handoff"]
-# By name: what it takes, what holds unset, the least, and whether a project's file may set it.
+# By name: what it takes, what holds unset, the least, and whether a variable may set it.
 LISTED: dict[str, tuple[str, Any, int, bool]] = {
     "context_window": ("tokens", None, 1_000, True),
-    "compaction_tokens": ("tokens", None, 0, True),
+    "compaction_tokens": ("tokens", None, 1_000, True),
     "guard.preset": ("choice", "default", 0, True),
     "guard.tiers": ("numbers", [30, 15, 7, 3], 0, True),
     "guard.tier_unit": ("choice", "to_compaction", 0, True),
-    "guard.velocity_points": ("number", 5, 0, True),
+    "guard.velocity_points": ("percent", 5, 0, True),
     "guard.ceiling": ("choice", "warn", 0, False),
-    "guard.ceiling_percent": ("number", 40, 0, True),
-    "guard.ceiling_tokens": ("tokens", 350_000, 0, True),
+    "guard.ceiling_percent": ("percent", 40, 0, True),
+    "guard.ceiling_tokens": ("tokens", 350_000, 1_000, True),
     "guard.recovery_skills": ("texts", [*SKILLS, "review-summary", "session-review"], 0, False),
     "guard.gate_tools": ("texts", ["Skill"], 0, False),
     "statusline.format": ("texts", ["forecast", "tier", "used"], 0, False),
@@ -38,7 +38,7 @@ LISTED: dict[str, tuple[str, Any, int, bool]] = {
     "carry.daily_note": ("path", None, 0, False),
     "store.max_mb": ("number", 500, 1, False),
     "store.max_age_days": ("number", 30, 0, False),
-    "memory.exclude": ("texts", [], 0, False),
+    "memory.exclude": ("folders", [], 0, False),
     "memory.url": ("url", None, 0, False),
     "rules.organisation_file": ("path", None, 0, False),
 }

@@ -17,7 +17,7 @@ from brimline.errors import ConfigError
 from brimline.fast import paths, policy
 from brimline.settings import config, stamps
 from brimline.settings.catalogue import SETTINGS, Setting
-from brimline.settings.config import _LONGEST_PROJECT_LINE, _MOST_BYTES
+from brimline.settings.config import _MOST_BYTES
 
 tables = st.sampled_from(
     ["", "# first line\n", "context_window = 5000 # mine\n", 'store = { max_mb = "x" }\n']
@@ -39,34 +39,36 @@ by_kind: dict[str, tuple[str, Any]] = {
     "tokens": ("1_000_000", 1_000_000),
     "numbers": ("40,20,10.5,5", [40, 20, 10.5, 5]),
     "number": ("2.5", 2.5),
+    "percent": ("2.5", 2.5),
     "count": ("12", 12),
     "flag": ("on", True),
     "texts": ("one, two", ["one", "two"]),
+    "folders": ("/one, ~/two", ["/one", "~/two"]),
     "path": ("~/notes.md", "~/notes.md"),
     "url": ("qdrant+http://host/team", "qdrant+http://host/team"),
 }
 samples = {
     setting.key: by_kind.get(setting.kind) or (setting.choices[-1], setting.choices[-1])
     for setting in SETTINGS
-} | {"statusline.format": ("used, cost", ["used", "cost"])}
+} | {
+    "statusline.format": ("used, cost", ["used", "cost"]),
+    "guard.gate_tools": ("Agent, Task:warn", ["Agent", "Task:warn"]),
+}
 
 
 @pytest.mark.row("S3-29")
 def test_stronger_sources_win(
     home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Defaults, user file, project file, environment: each later one overrides key by key."""
-    _user(home_dir, 'context_window = 1000\ncompaction_tokens = 1\nguard.preset = "off"\n')
-    _project(project_dir, "context_window = 2000\ncompaction_tokens = 2\n")
+    """Defaults, user file, environment: each later one overrides key by key."""
+    _user(home_dir, 'context_window = 1000\nguard.preset = "off"\n')
     monkeypatch.setenv("BRIMLINE_CONTEXT_WINDOW", "3000")
 
     loaded = config.load(home_dir, project_dir)
 
     assert loaded.values["context_window"] == 3_000
-    assert loaded.values["compaction_tokens"] == 2
     assert loaded.values["guard.preset"] == "off"
     assert loaded.sources["context_window"] == "environment (BRIMLINE_CONTEXT_WINDOW)"
-    assert loaded.sources["compaction_tokens"] == "project"
     assert loaded.sources["guard.preset"] == "user"
     assert loaded.sources["store.max_mb"] == "default"
     assert loaded.problems == []
@@ -80,7 +82,7 @@ def test_every_setting_can_be_set_in_every_way(
     """By command into the user's file, and by its variable, where it has one."""
     text, value = samples[setting.key]
 
-    config.write_setting(paths.user_config(home_dir), setting.key, text, project=False)
+    config.write_setting(paths.user_config(home_dir), setting.key, text)
     assert config.load(home_dir, project_dir).values[setting.key] == value
 
     Path(paths.user_config(home_dir)).unlink()
@@ -102,7 +104,7 @@ def test_the_variables_of_a_presets_source_change_its_settings(
     """Which settings were changed so is told; without the environment none is."""
     monkeypatch.setenv("DEV_TEAM_CONTEXT_CEILING_PCT", "35")
     monkeypatch.setenv("BRIMLINE_GUARD_PRESET", "adr11")
-    config.write_setting(paths.user_config(home_dir), "guard.preset", "adr11", project=False)
+    config.write_setting(paths.user_config(home_dir), "guard.preset", "adr11")
 
     with_it = config.load(home_dir, project_dir)
     without = config.load(home_dir, project_dir, environment=False)
@@ -138,7 +140,6 @@ def test_a_wrong_value_keeps_the_weaker_one_and_is_reported(
 ) -> None:
     """Nothing stops, nothing takes effect, and the complaint names file, key and value."""
     _user(home_dir, "context_window = 'big'\ncompaction_tokens = 150000\n[guard]\ntiers = 5\n")
-    _project(project_dir, "compaction_tokens = -1\n")
     monkeypatch.setenv("BRIMLINE_GUARD_PRESET", "loud")
 
     loaded = config.load(home_dir, project_dir)
@@ -147,21 +148,22 @@ def test_a_wrong_value_keeps_the_weaker_one_and_is_reported(
     assert loaded.values["compaction_tokens"] == 150_000
     assert loaded.values["guard.tiers"] == [30, 15, 7, 3]
     assert loaded.values["guard.preset"] == "default"
-    assert len(loaded.problems) == 4
+    assert len(loaded.problems) == 3
     assert "context_window takes a whole number of tokens, 1,000 or above" in loaded.problems[0]
     assert loaded.problems[0].startswith(paths.user_config(home_dir))
-    assert "150000 stays in force" in loaded.problems[2]
+    assert "'default' stays in force" in loaded.problems[2]
 
 
-def test_a_project_cannot_set_what_is_the_users(home_dir: str, project_dir: str) -> None:
-    """A stranger's repository moves thresholds only; the rest is ignored and reported."""
-    _project(project_dir, "context_window = 7000\n[store]\nmax_mb = 5\n")
+def test_a_project_moves_thresholds_only_and_by_variables(home_dir: str, project_dir: str) -> None:
+    """Of a file, which earlier versions read, the remedy is told."""
+    former = f"{project_dir}/.claude/brimline.toml"
+    _write(former, "context_window = 7000\n")
 
     loaded = config.load(home_dir, project_dir)
 
-    assert loaded.values["context_window"] == 7_000
-    assert loaded.values["store.max_mb"] == 500
-    assert "store.max_mb cannot be set by a project" in loaded.problems[0]
+    assert loaded.values["context_window"] is None
+    (problem,) = loaded.problems
+    assert problem.startswith(f"{former} is not read any more: a project's `env` in Claude Code's")
     assert {setting.key.partition(".")[0] for setting in SETTINGS if setting.project} == {
         *("context_window", "compaction_tokens", "guard", "offload")
     }
@@ -172,16 +174,20 @@ def test_a_project_cannot_set_what_is_the_users(home_dir: str, project_dir: str)
     [b"x = [1,", b"\xff\xfe", b"a = 1\na = 2\n", b"[" * 5_000, b".".join([b"a"] * 5_000) + b" = 1"],
     ids=["cut off", "no UTF-8", "twice", "nested", "deep key"],
 )
-def test_a_broken_file_is_only_reported(content: bytes, home_dir: str, project_dir: str) -> None:
+def test_a_broken_file_is_only_reported(
+    content: bytes, home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The other sources still count."""
-    _user(home_dir, "context_window = 5000\n")
-    _project(project_dir, "")
-    Path(paths.project_config(project_dir)).write_bytes(content)
+    _user(home_dir, "")
+    Path(paths.user_config(home_dir)).write_bytes(content)
+    monkeypatch.setenv("BRIMLINE_CONTEXT_WINDOW", "5000")
 
     loaded = config.load(home_dir, project_dir)
 
     assert loaded.values["context_window"] == 5_000
-    assert loaded.problems[0].startswith(f"{paths.project_config(project_dir)} is ignored: ")
+    (problem,) = loaded.problems
+    told = "is ignored, with all that it sets, until it is mended: "
+    assert problem.startswith(f"{paths.user_config(home_dir)} {told}")
 
 
 @pytest.mark.parametrize(("number", "told"), [(1, 1), (10, 10), (11, 11), (12, 11)])
@@ -205,28 +211,6 @@ def test_unknown_settings_are_named_up_to_ten_and_counted(
     assert second.endswith(f"unknown setting {'k' * 80!r}")
 
 
-@pytest.mark.parametrize(
-    ("text", "is_used"),
-    [
-        ("context_window = 5000\n#" + "x" * (_LONGEST_PROJECT_LINE - 1), True),
-        ("context_window = 5000\n#" + "x" * _LONGEST_PROJECT_LINE, False),
-        ("context_window = 5000\n" + "#\n" * 8_181, True),
-        ("context_window = 5000\n" + "#\n" * 8_182, False),
-    ],
-)
-def test_a_projects_file_is_read_up_to_its_limits(
-    text: str, is_used: bool, home_dir: str, project_dir: str
-) -> None:
-    """16 KB, in lines of 500 characters; a user's own may be longer, up to a megabyte."""
-    _project(project_dir, text)
-    loaded = config.load(home_dir, project_dir)
-    assert (loaded.values["context_window"] == 5_000) is is_used
-    assert len(loaded.problems) == (0 if is_used else 1)
-
-    _user(home_dir, text)
-    assert config.load(home_dir, home_dir).values["context_window"] == 5_000
-
-
 @pytest.mark.parametrize(("size", "problems"), [(_MOST_BYTES, 0), (_MOST_BYTES + 1, 1)])
 def test_a_users_file_is_read_up_to_a_megabyte(size: int, problems: int, home_dir: str) -> None:
     """A larger one is named."""
@@ -234,8 +218,8 @@ def test_a_users_file_is_read_up_to_a_megabyte(size: int, problems: int, home_di
 
     found = config.load(home_dir, home_dir).problems
 
-    named = f"{paths.user_config(home_dir)} is ignored: it is larger than 1024 KB"
-    assert found == [named] * problems
+    assert len(found) == problems
+    assert all(told.endswith("until it is mended: it is larger than 1024 KB") for told in found)
 
 
 def test_the_environment_is_told_of_names_that_are_no_settings(
@@ -258,8 +242,8 @@ def test_the_environment_is_told_of_names_that_are_no_settings(
 
 @pytest.mark.parametrize("kind", ["folder", "pipe", "endless device", "link to nowhere"])
 def test_what_is_no_regular_file_is_reported(kind: str, home_dir: str, project_dir: str) -> None:
-    """A stranger's repository cannot make us wait or read for ever."""
-    path = Path(paths.project_config(project_dir))
+    """Nothing makes us wait or read for ever."""
+    path = Path(paths.user_config(home_dir))
     path.parent.mkdir()
     if kind == "folder":
         path.mkdir()
@@ -270,9 +254,10 @@ def test_what_is_no_regular_file_is_reported(kind: str, home_dir: str, project_d
 
     loaded = config.load(home_dir, project_dir)
 
-    assert loaded.problems == [f"{path} is ignored: it is not a regular file"]
-    with pytest.raises(ConfigError, match=r"not a regular file|is a link"):
-        config.write_setting(str(path), "guard.preset", "off", project=True)
+    (problem,) = loaded.problems
+    assert problem.endswith("until it is mended: it is not a regular file")
+    with pytest.raises(ConfigError, match="not a regular file"):
+        config.write_setting(str(path), "guard.preset", "off")
 
 
 @given(
@@ -288,7 +273,7 @@ def test_a_change_touches_one_value_only(top: str, rest: list[str], key: str, wo
     before = tomllib.loads(path.read_bytes().decode())
     lines = path.read_bytes().decode().splitlines(keepends=True)
 
-    config.write_setting(str(path), key, samples[key][0], project=False)
+    config.write_setting(str(path), key, samples[key][0])
 
     after = tomllib.loads(path.read_bytes().decode())
     *parents, name = key.split(".")
@@ -310,67 +295,42 @@ def test_a_file_that_cannot_be_changed_stays_as_it_is(content: str, home_dir: st
     path = paths.user_config(home_dir)
 
     with pytest.raises(ConfigError, match=f"cannot change {path}"):
-        config.write_setting(path, "guard.preset", "off", project=False)
+        config.write_setting(path, "guard.preset", "off")
 
     assert Path(path).read_text(encoding="utf-8") == content
     assert os.listdir(home_dir) == ["config.toml"]
 
 
-def test_a_link_of_the_users_is_followed_and_a_projects_is_not(
-    home_dir: str, project_dir: str, world: Path
-) -> None:
-    """Dotfiles stay linked; a stranger's repository cannot name the file that is written."""
-    for number, path in enumerate((paths.user_config(home_dir), paths.project_config(project_dir))):
-        target = world / f"target-{number}.toml"
-        target.write_text("context_window = 5000\n")
-        Path(path).parent.mkdir()
-        Path(path).symlink_to(target)
+def test_a_link_of_the_users_is_followed(home_dir: str, world: Path) -> None:
+    """Dotfiles stay linked."""
+    target, path = world / "target.toml", Path(paths.user_config(home_dir))
+    target.write_text("context_window = 5000\n")
+    path.parent.mkdir()
+    path.symlink_to(target)
 
-    config.write_setting(paths.user_config(home_dir), "context_window", "6000", project=False)
-    with pytest.raises(ConfigError, match="is a link"):
-        config.write_setting(
-            paths.project_config(project_dir), "context_window", "7000", project=True
-        )
+    config.write_setting(str(path), "context_window", "6000")
 
-    assert Path(paths.user_config(home_dir)).is_symlink()
-    assert stat.S_IMODE((world / "target-0.toml").stat().st_mode) == 0o600
-    assert (world / "target-0.toml").read_text() == "context_window = 6000\n"
-    assert Path(paths.project_config(project_dir)).is_symlink()
-    assert (world / "target-1.toml").read_text() == "context_window = 5000\n"
+    assert path.is_symlink()
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    assert target.read_text() == "context_window = 6000\n"
 
 
-def test_what_is_taken_out_leaves_no_empty_table_and_a_project_no_empty_file(
-    home_dir: str, project_dir: str
-) -> None:
+def test_what_is_taken_out_leaves_no_empty_table(home_dir: str) -> None:
     """Says whether it was there; other settings stay as they are."""
-    mine, projects = paths.user_config(home_dir), paths.project_config(project_dir)
-    for path, is_project in ((mine, False), (projects, True)):
-        config.write_setting(path, "guard.preset", "off", project=is_project)
-        config.write_setting(path, "guard.velocity_points", "2", project=is_project)
-        config.write_setting(path, "context_window", "6000", project=is_project)
+    path = paths.user_config(home_dir)
+    config.write_setting(path, "guard.preset", "off")
+    config.write_setting(path, "guard.velocity_points", "2")
+    config.write_setting(path, "context_window", "6000")
 
-        assert config.remove_setting(path, "guard.preset", project=is_project) is True
-        assert config.remove_setting(path, "guard.preset", project=is_project) is False
-        assert config.remove_setting(path, "carry.enabled", project=is_project) is False
-        left = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-        assert left == {"guard": {"velocity_points": 2.0}, "context_window": 6000}
-        assert config.remove_setting(path, "guard.velocity_points", project=is_project) is True
-        assert tomllib.loads(Path(path).read_text(encoding="utf-8")) == {"context_window": 6000}
-        assert config.remove_setting(path, "context_window", project=is_project) is True
-
-    assert Path(mine).read_text(encoding="utf-8").strip() == ""
-    assert not Path(projects).exists()
-
-
-def test_a_projects_file_stays_readable_for_others(project_dir: str) -> None:
-    """As it was, or as files of a repository are; so is the folder that it is put into."""
-    path, plain = Path(paths.project_config(project_dir)), Path(project_dir, "plain")
-    plain.mkdir()
-    for mode in (0o644, 0o664):
-        config.write_setting(str(path), "context_window", "6000", project=True)
-        assert stat.S_IMODE(path.stat().st_mode) == mode
-        path.chmod(0o664)
-    assert path.parent.stat().st_mode == plain.stat().st_mode
+    assert config.remove_setting(path, "guard.preset") is True
+    assert config.remove_setting(path, "guard.preset") is False
+    assert config.remove_setting(path, "carry.enabled") is False
+    left = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    assert left == {"guard": {"velocity_points": 2.0}, "context_window": 6000}
+    assert config.remove_setting(path, "guard.velocity_points") is True
+    assert tomllib.loads(Path(path).read_text(encoding="utf-8")) == {"context_window": 6000}
+    assert config.remove_setting(path, "context_window") is True
+    assert Path(path).read_text(encoding="utf-8").strip() == ""
 
 
 @pytest.mark.parametrize(
@@ -408,7 +368,6 @@ def test_a_refresh_compiles_only_after_a_change(
 
     for path, text in (
         (paths.user_config(home_dir), "context_window = 5000\n"),
-        (paths.project_config(project_dir), "compaction_tokens = 4\n"),
         (f"{project_dir}/.claude/settings.json", '{"autoCompactWindow": 3}'),
     ):
         before = compiled.read_bytes()
@@ -420,7 +379,6 @@ def test_a_refresh_compiles_only_after_a_change(
     loaded = policy.load(home_dir, project_dir)
     assert loaded.values["guard.preset"] == "default"
     assert loaded.values["context_window"] == 5_000
-    assert loaded.values["compaction_tokens"] == 4
     assert loaded.client["autocompact_window"] == 3
 
     Path(paths.user_config(home_dir)).unlink()
@@ -443,10 +401,6 @@ def test_a_refresh_compiles_after_an_upgrade(home_dir: str, project_dir: str) ->
 
 def _user(home_dir: str, text: str) -> None:
     _write(paths.user_config(home_dir), text)
-
-
-def _project(project_dir: str, text: str) -> None:
-    _write(paths.project_config(project_dir), text)
 
 
 def _write(path: str, text: str) -> None:
@@ -488,23 +442,9 @@ def test_tiers_that_fit_a_preset_are_kept(
     assert (loaded.values["guard.tiers"], loaded.problems) == (tiers, [])
 
 
-def test_a_projects_preset_changes_nothing_of_the_users(home_dir: str, project_dir: str) -> None:
-    """Only thresholds are a project's; a user's preset changes the rest too."""
-    _project(project_dir, 'guard.preset = "adr11"\n')
-    from_project = config.load(home_dir, project_dir)
-    _user(home_dir, 'guard.preset = "adr11"\n')
-    Path(paths.project_config(project_dir)).unlink()
-    from_user = config.load(home_dir, project_dir)
-
-    assert from_project.values["guard.gate_tools"] == ["Skill"]
-    assert from_project.sources["guard.gate_tools"] == "default"
-    assert from_user.values["guard.gate_tools"] != ["Skill"]
-    assert from_user.sources["guard.gate_tools"] == "preset adr11"
-
-
 def test_what_is_no_setting_cannot_be_taken_out(home_dir: str) -> None:
     """It is named, and nothing is written."""
     with pytest.raises(ConfigError, match=r"there is no setting 'guard\.prest'; did you mean"):
-        config.remove_setting(paths.user_config(home_dir), "guard.prest", project=False)
+        config.remove_setting(paths.user_config(home_dir), "guard.prest")
 
     assert not os.path.exists(paths.user_config(home_dir))

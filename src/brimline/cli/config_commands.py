@@ -18,28 +18,25 @@ from brimline.settings.catalogue import BY_KEY, SETTINGS
 from brimline.settings.values import coerce
 
 _MOST_POINTS = 100
-_project_option = click.option(
-    "--project", is_flag=True, help="This project's file instead of the user's."
-)
 
 
 @output.command("list")
 def list_command(as_json: bool) -> None:
-    """Print every setting in force, and the files they come from.
+    """Print every setting in force, and the file they come from.
 
     \b
     Example:
       brimline config list
     """
     loaded = _load_config()
-    document = {"files": _config_paths(), "values": loaded.values, "problems": loaded.problems}
+    file = paths.user_config(paths.data_dir())
+    document = {"file": file, "values": loaded.values, "problems": loaded.problems}
     lines = [
         output.wrapped_text(f"{key} = {_value_text(value)}", "", "    ")
         for key, value in loaded.values.items()
     ]
-    for scope, file in _config_paths().items():
-        missing = "" if os.path.exists(file) else "  (not there)"
-        lines.append(f"# {scope}: {flatten(file, 4_096)}{missing}")
+    missing = "" if os.path.exists(file) else "  (not there)"
+    lines.append(f"# {flatten(file, 4_096)}{missing}")
     output.answer(document, "\n".join(lines), as_json=as_json)
     _warn_of_problems(loaded)
 
@@ -62,15 +59,14 @@ def get_command(key: str, as_json: bool) -> None:
 @output.command("set")
 @click.argument("key")
 @click.argument("value")
-@_project_option
-def set_command(key: str, value: str, project: bool, as_json: bool) -> None:
+def set_command(key: str, value: str, as_json: bool) -> None:
     """Write one setting; comments and layout of the file stay.
 
     \b
     Example:
       brimline config set guard.preset off
     """
-    file = _config_paths()["project" if project else "user"]
+    file = paths.user_config(paths.data_dir())
     if key == "guard.tiers":
         _require_ordered_tiers(value)
     if key == "memory.url":
@@ -78,14 +74,16 @@ def set_command(key: str, value: str, project: bool, as_json: bool) -> None:
 
         # Before anything could repeat what is wrong with it: it may hold a key.
         place.parse_place(value)
-    written = config.write_setting(file, key, value, project=project)
+    written = config.write_setting(file, key, value)
     config.compile_policy(paths.data_dir(), os.getcwd())
     report = {"key": key, "value": written, "file": file}
     output.answer(report, f"{key} = {_value_text(written)}  in {file}", as_json=as_json)
     if key == "memory.exclude":
         output.print_note("`brimline memory index` brings the search in line, or the next session")
+    if BY_KEY[key].kind == "path" and not os.path.exists(os.path.expanduser(written).split("%")[0]):
+        output.print_note(f"there is no {written} yet")
     source = _load_config().sources[key]
-    if source != ("project" if project else "user"):
+    if source != "user":
         output.print_note(f"{key} is overridden by {source}")
 
 
@@ -94,16 +92,15 @@ set_command.context_settings = output.HELP | {"ignore_unknown_options": True}  #
 
 @output.command("unset")
 @click.argument("key")
-@_project_option
-def unset_command(key: str, project: bool, as_json: bool) -> None:
-    """Remove one setting from a file. The next weaker value counts again.
+def unset_command(key: str, as_json: bool) -> None:
+    """Remove one setting from your file. The next weaker value counts again.
 
     \b
     Example:
       brimline config unset guard.preset
     """
-    file = _config_paths()["project" if project else "user"]
-    removed = config.remove_setting(file, key, project=project)
+    file = paths.user_config(paths.data_dir())
+    removed = config.remove_setting(file, key)
     config.compile_policy(paths.data_dir(), os.getcwd())
     loaded = _load_config()
     value, source = loaded.values.get(key), loaded.sources.get(key, "no longer a setting")
@@ -199,13 +196,6 @@ def _require_ordered_tiers(text: str) -> None:
 
 def _load_config() -> config.Config:
     return config.load(paths.data_dir(), os.getcwd())
-
-
-def _config_paths() -> dict[str, str]:
-    return {
-        "user": paths.user_config(paths.data_dir()),
-        "project": paths.project_config(os.getcwd()),
-    }
 
 
 def _warn_of_problems(loaded: config.Config) -> None:

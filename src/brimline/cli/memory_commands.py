@@ -302,6 +302,8 @@ def _choose_sessions(
         raise StateError("--project is empty: name a folder")
     place = real_folder(os.path.abspath(os.path.expanduser(project)))
     inside = [name for name, kept in sessions.items() if is_within(kept.project, place)]
+    if not inside and not os.path.isdir(place):
+        raise StateError(f"{place} is not a folder, and nothing is kept of sessions in it")
     return Asked(tuple(inside), project=place)
 
 

@@ -192,7 +192,7 @@ def rules() -> None:
 def config() -> None:
     """Show, explain and change settings.
 
-    Precedence, weakest first: defaults, preset, user file, project file, environment.
+    Precedence, weakest first: defaults, preset, your file, environment.
 
     \b
     Example:

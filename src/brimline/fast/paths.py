@@ -85,11 +85,6 @@ def user_config(home_dir: str) -> str:
     return home_dir + "/config.toml"
 
 
-def project_config(project_dir: str) -> str:
-    """The project's settings, which may come from a stranger's repository."""
-    return project_dir + "/.claude/brimline.toml"
-
-
 def conductor_state_paths(project_dir: str) -> tuple[str, ...]:
     """Return where a conductor of several sessions may keep its state in a project."""
     name = "conductor-state.json"

@@ -165,7 +165,7 @@ def _switch_scout_and_answer(*, enabled: bool, as_json: bool) -> None:
         raise InstallError("brimline is not installed here yet: run `brimline install` first")
     blocks = config.load(home_dir, project_dir).values["scout.mode"] == "block"
     word = ("block" if blocks else "advise") if enabled else "off"
-    config.write_setting(paths.user_config(home_dir), "scout.mode", word, project=False)
+    config.write_setting(paths.user_config(home_dir), "scout.mode", word)
     config.compile_policy(home_dir, project_dir)
     renewed, changed = parts.wiring_of_chosen_python(home_dir, known[0]), []
     for path in wired:

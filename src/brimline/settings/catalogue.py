@@ -39,12 +39,12 @@ class Setting:
 
     @property
     def variable(self) -> str:
-        """The environment variable that overrides it, where a project's file may set it, too."""
+        """The environment variable that overrides it, where a project may do so."""
         return "BRIMLINE_" + self.key.upper().replace(".", "_")
 
 
 def _make_user_only_setting(key: str, default: Any, doc: str, **more: Any) -> Setting:
-    """A setting that no project sets, by its file or a variable: it may be a stranger's."""
+    """A setting that no variable sets: a project sets those, and may be a stranger's."""
     return Setting(key, default, doc, project=False, **more)
 
 
@@ -61,6 +61,7 @@ SETTINGS = (
         None,
         "Tokens at which a context ends, by a compaction or the API's refusal. Unset: learned from "
         "earlier ones, else from the client's settings, else from window and model.",
+        least=1_000,
         kind="tokens",
     ),
     Setting(
@@ -85,6 +86,7 @@ SETTINGS = (
         "guard.velocity_points",
         5,
         "Growth in points per request, over the last three, that raises the tier by one; 0: off.",
+        kind="percent",
     ),
     _make_user_only_setting(
         "guard.ceiling",
@@ -93,11 +95,14 @@ SETTINGS = (
         "refusal (on a verified window only), or nothing.",
         choices=("warn", "strict", "off"),
     ),
-    Setting("guard.ceiling_percent", 40, "The ceiling as a percentage of the window."),
+    Setting(
+        "guard.ceiling_percent", 40, "The ceiling as a percentage of the window.", kind="percent"
+    ),
     Setting(
         "guard.ceiling_tokens",
         350_000,
         "The ceiling in tokens, where that is lower.",
+        least=1_000,
         kind="tokens",
     ),
     _make_user_only_setting(
@@ -112,6 +117,7 @@ SETTINGS = (
         "guard.gate_tools",
         ["Skill"],
         "What the ceiling is asked about: `Skill`, `Agent`, `Task`; `Agent:warn` is never refused.",
+        choices=("Skill", "Agent", "Task", "Skill:warn", "Agent:warn", "Task:warn"),
     ),
     _make_user_only_setting(
         "statusline.format",
@@ -221,6 +227,7 @@ SETTINGS = (
         "memory.exclude",
         [],
         "Folders whose sessions stay out of memory's search, with all below; `*` is any text.",
+        kind="folders",
     ),
     _make_user_only_setting(
         "memory.url",

@@ -1,6 +1,6 @@
-"""The user's and the project's settings: read, explain, change, compile for the hooks.
+"""The user's settings: read, explain, change, compile for the hooks.
 
-Precedence, weakest first: defaults, preset, user file, project file, environment.
+Precedence, weakest first: defaults, preset, user file, environment.
 A wrong value never takes effect and never stops anything: the weaker one stays in force and the
 problem is reported by name.
 """
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import difflib
 import os
-import stat
 import tomllib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -24,12 +23,10 @@ from brimline.settings.values import check_and_complete_model, coerce, default_v
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-_FILES = ("user", "project")
 _MOST_BYTES = 1 << 20
 _MOST_UNKNOWN = 10
-# A project's file may be a stranger's: many keys, and many parts of one key, take long to read.
-_MOST_PROJECT_BYTES = 16 << 10
-_LONGEST_PROJECT_LINE = 500
+# What versions before this one read in a project.
+_FORMER_FILE = ".claude/brimline.toml"
 
 
 @dataclass
@@ -46,8 +43,10 @@ class Config:
 def load(home_dir: str, project_dir: str, *, environment: bool = True) -> Config:
     """The settings in force for a project."""
     config = Config(default_values(), dict.fromkeys(BY_KEY, "default"))
-    _merge_file(config, paths.user_config(home_dir), "user", project=False)
-    _merge_file(config, paths.project_config(project_dir), "project", project=True)
+    _merge_file(config, paths.user_config(home_dir))
+    if os.path.lexists(former := f"{project_dir}/{_FORMER_FILE}"):
+        told = "is not read any more: a project's `env` in Claude Code's settings does the same"
+        config.problems.append(f"{former} {told}")
     if environment:
         _merge_environment(config)
     _fill_from_preset(config, environment=environment)
@@ -56,7 +55,6 @@ def load(home_dir: str, project_dir: str, *, environment: bool = True) -> Config
 
 def _fill_from_preset(config: Config, *, environment: bool) -> None:
     explicit = {key for key, source in config.sources.items() if source != "default"}
-    explicit |= set(_keys_no_preset_may_change(config))
     name = config.values["guard.preset"]
     for key in presets.fill_by_preset(config.values, default_values(), explicit):
         if key in explicit:
@@ -106,16 +104,14 @@ def find_setting(key: str) -> Setting:
     return BY_KEY[key]
 
 
-def write_setting(path: str, key: str, raw: str, *, project: bool) -> Any:
+def write_setting(path: str, key: str, raw: str) -> Any:
     """Write one setting into a file, keeping its comments and layout; returns the value written.
 
     Raises:
         ConfigError: unknown setting, wrong value, or a file that cannot be changed.
     """
-    if project and not find_setting(key).project:
-        raise ConfigError(f"{key} can only be set in the user's own file, not in a project's")
     value = parse_value(key, raw)
-    _set_or_remove_in_file(path, key, value, project=project)
+    _set_or_remove_in_file(path, key, value)
     return value
 
 
@@ -131,33 +127,28 @@ def parse_value(key: str, raw: str) -> Any:
         raise ConfigError(f"{key} {error}, not {raw!r}") from None
 
 
-def remove_setting(path: str, key: str, *, project: bool) -> bool:
+def remove_setting(path: str, key: str) -> bool:
     """Take one setting out of a file; whether it was there.
 
     Raises:
         ConfigError: unknown setting, or a file that cannot be changed.
     """
     find_setting(key)
-    return _set_or_remove_in_file(path, key, None, project=project)
+    return _set_or_remove_in_file(path, key, None)
 
 
-def _set_or_remove_in_file(path: str, key: str, value: Any, *, project: bool) -> bool:
+def _set_or_remove_in_file(path: str, key: str, value: Any) -> bool:
     """Write a value, or take it out where it is None; whether there was something to do."""
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 
-    if project and os.path.islink(path):
-        raise ConfigError(f"{path} is a link; a project's settings must be a file of its own")
     try:
         document = tomlkit.parse(_read_text_or_empty(path))
         if not _set_or_remove_in_document(document, tomlkit.table, key.split("."), value):
             return False
-        text = tomlkit.dumps(document)
-        if project and not text.strip():
-            io.remove(path)
-        else:
-            _replace_file(path, text.encode(), project=project)
-    except (OSError, TOMLKitError, TypeError, AttributeError, UnicodeDecodeError) as error:
+        # It may be a link into somebody's dotfiles.
+        io.replace_file(os.path.realpath(path), tomlkit.dumps(document).encode())
+    except (OSError, TOMLKitError, TypeError, AttributeError) as error:
         raise ConfigError(f"cannot change {path}: {reason(error)}") from error
     return True
 
@@ -181,17 +172,6 @@ def _set_or_remove_in_document(
     return True
 
 
-def _replace_file(path: str, data: bytes, *, project: bool) -> None:
-    """Swap a settings file; the user's own may be a link into their dotfiles."""
-    if not project:
-        io.replace_file(os.path.realpath(path), data)
-        return
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    mode = stat.S_IMODE(os.stat(path).st_mode) if os.path.exists(path) else 0o644
-    io.replace_file(path, data)
-    os.chmod(path, mode)  # it belongs to the repository, where others read it
-
-
 def compile_policy(home_dir: str, project_dir: str) -> None:
     """Write the flat file that hooks read. The environment is not in it: hooks have their own."""
     sources = stamps.stamps_of_all_sources(home_dir, project_dir)
@@ -202,7 +182,7 @@ def compile_policy(home_dir: str, project_dir: str) -> None:
         "project": project_dir,
         "values": config.values,
         "learned": _read_learned_points(home_dir),
-        "explicit": _keys_no_preset_may_change(config),
+        "explicit": [key for key in BY_KEY if config.sources[key] == "user"],
         "preset": presets.preset_or_default(config.values["guard.preset"]),
         "models": models.rows_for_hooks(config.models),
         "client": _facts_of_client(project_dir),
@@ -211,23 +191,22 @@ def compile_policy(home_dir: str, project_dir: str) -> None:
     io.replace_file(paths.policy_file(home_dir, project_dir), json.dumps(document).encode("utf-8"))
 
 
-def _merge_file(config: Config, path: str, source: str, *, project: bool) -> None:
+def _merge_file(config: Config, path: str) -> None:
     try:
-        text = _read_text_or_empty(path)
-        document = tomllib.loads(_text_unless_too_large(text) if project else text)
+        document = tomllib.loads(_read_text_or_empty(path))
+        rows = document.pop("models", [])
+        found = _dotted_keys_and_values(document)
     except (OSError, ValueError, RecursionError) as error:
-        config.problems.append(f"{path} is ignored: {error}")
+        told = "is ignored, with all that it sets, until it is mended"
+        config.problems.append(f"{path} {told}: {error}")
         return
-    if not project:
-        _add_model_rows(config, document.pop("models", []), path)
+    _add_model_rows(config, rows, path)
     unknown = []
-    for key, raw in _dotted_keys_and_values(document):
-        if key not in BY_KEY:
-            unknown.append(key)
-        elif project and not BY_KEY[key].project:
-            config.problems.append(f"{path}: {key} cannot be set by a project and is ignored")
+    for key, raw in found:
+        if key in BY_KEY:
+            _set_value(config, BY_KEY[key], raw, "user", path)
         else:
-            _set_value(config, BY_KEY[key], raw, source, path)
+            unknown.append(key)
     config.problems += _unknown_key_problems(path, unknown)
 
 
@@ -294,14 +273,6 @@ def _did_you_mean(key: str, names: Iterable[str] = BY_KEY) -> str:
     return f"; did you mean {close[0]}?" if close else ""
 
 
-def _keys_no_preset_may_change(config: Config) -> list[str]:
-    """List what no preset may change: settings of a file; under a project's all of the user's."""
-    found = {key for key, source in config.sources.items() if source in _FILES}
-    if config.sources["guard.preset"] == "project":
-        found |= {setting.key for setting in SETTINGS if not setting.project}
-    return sorted(found)
-
-
 def _read_learned_points(home_dir: str) -> dict[str, Any]:
     try:
         return json.parse_object(io.read_file(paths.learned_file(home_dir)))
@@ -309,20 +280,15 @@ def _read_learned_points(home_dir: str) -> dict[str, Any]:
         return {}
 
 
-def _text_unless_too_large(text: str) -> str:
-    longest = max(map(len, text.split("\n")))
-    if len(text) > _MOST_PROJECT_BYTES or longest > _LONGEST_PROJECT_LINE:
-        raise ValueError("it is larger than the settings of a project can be")
-    return text
-
-
 def _read_text_or_empty(path: str) -> str:
     if not os.path.lexists(path):
         return ""
     if not os.path.isfile(path):
-        # A stranger's repository may hold a link to a device that never ends.
         raise OSError("it is not a regular file")
     data = io.read_file(path, _MOST_BYTES + 1)
     if len(data) > _MOST_BYTES:
         raise OSError(f"it is larger than {_MOST_BYTES >> 10} KB")
-    return data.decode("utf-8")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise OSError("it is not UTF-8") from error

@@ -28,8 +28,7 @@ def is_policy_file_stale(home_dir: str, project_dir: str) -> bool:
 def stamps_of_all_sources(home_dir: str, project_dir: str) -> list[list[Any]]:
     """Return what a policy is made from; another version has other settings and other defaults."""
     client_files = clientsettings.path_by_scope(project_dir).values()
-    ours = (paths.user_config(home_dir), paths.project_config(project_dir))
-    files = [*ours, *_OWN, paths.learned_file(home_dir), *client_files]
+    files = [paths.user_config(home_dir), *_OWN, paths.learned_file(home_dir), *client_files]
     return [["brimline", __version__, None], *[_path_mtime_size(path) for path in files]]
 
 

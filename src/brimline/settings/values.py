@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _MOST_TIERS = 9
 _MOST_DIGITS = 12
+_WHOLE = 100
 
 
 def default_values() -> dict[str, Any]:
@@ -58,8 +59,6 @@ def _to_numbers(setting: Setting, raw: Any) -> list[float]:
 
 
 def _to_number(setting: Setting, raw: Any) -> float:
-    if isinstance(raw, str) and setting.key.endswith("_percent"):
-        raw = raw.rstrip("% ")
     try:
         value = -1.0 if isinstance(raw, bool) else float(raw)
     except (TypeError, ValueError, OverflowError):
@@ -67,6 +66,13 @@ def _to_number(setting: Setting, raw: Any) -> float:
     if not setting.least <= value < 10**_MOST_DIGITS:  # also refuses what is not a number at all
         raise ValueError(f"takes a number, {setting.least} or above")
     return int(value) if value == int(value) else value
+
+
+def _to_percent(setting: Setting, raw: Any) -> float:
+    number = _to_number(setting, raw.rstrip("% ") if isinstance(raw, str) else raw)
+    if number <= _WHOLE:
+        return number
+    raise ValueError("takes a number from 0 to 100")
 
 
 def _to_count(setting: Setting, raw: Any) -> int:
@@ -102,6 +108,13 @@ def _to_texts(setting: Setting, raw: Any) -> list[str]:
     raise ValueError(f"takes a list of texts{known}")
 
 
+def _to_folders(setting: Setting, raw: Any) -> list[str]:
+    folders = _to_texts(setting, raw)
+    if all(folder.startswith(("/", "~", "*")) for folder in folders):
+        return folders
+    raise ValueError("takes a list of folders that begin with /, ~ or *")
+
+
 def _to_qdrant_url(_: Setting, raw: Any) -> str:
     if isinstance(raw, str) and raw.strip().startswith(("qdrant+https://", "qdrant+http://")):
         return raw.strip()
@@ -113,9 +126,11 @@ _COERCIONS: dict[str, Any] = {
     "choice": _to_choice,
     "numbers": _to_numbers,
     "number": _to_number,
+    "percent": _to_percent,
     "count": _to_count,
     "flag": _to_flag,
     "texts": _to_texts,
+    "folders": _to_folders,
     "path": _to_path,
     "url": _to_qdrant_url,
 }
