@@ -31,8 +31,6 @@ def put(path: Path, content: str | bytes = "text") -> Path:
 def project(world: Path) -> Path:
     """A project with rules of every kind, some of them faulty."""
     folder = world.resolve() / "project"
-    organisation = put(world / "acme.md", "- From acme\n")
-    put(world / "brimline" / "config.toml", f'[rules]\norganisation_file = "{organisation}"\n')
     put(world / "home" / ".claude" / "CLAUDE.md", "- Be brief\n")
     put(folder / "CLAUDE.md", "# Rules\n\n- Use tabs\n- Never push to main (ENFORCED)\n@more.md\n")
     put(folder / "more.md", "See `docs/gone.md` and @missing.md\n")
@@ -49,7 +47,7 @@ def test_the_pages_say_what_loads_why_at_what_cost_and_what_is_wrong(
     project: Path, brimline: Run, golden: Golden
 ) -> None:
     """The weakest first, each rule with its line; what is unknown to the client is named."""
-    commands = ("show", "show src/main.py", "explain src/main.py", "explain /nowhere/x.py", "lint")
+    commands = ("show", "explain src/main.py", "explain /nowhere/x.py", "lint")
     pages = [f"$ rules {words}\n{brimline('rules', *words.split()).out}" for words in commands]
 
     golden("rules.txt", "\n".join(pages))
@@ -82,22 +80,7 @@ def test_lint_ends_with_1_where_something_is_broken(project: Path, brimline: Run
     assert brimline("rules", "lint", "--strict").code == 0
 
 
-@pytest.mark.row("S2-06", "S2-23", "S2-24", "S2-25", "S2-26")
-def test_the_text_for_a_file_begins_like_the_text_for_all(project: Path, brimline: Run) -> None:
-    """What depends on the file comes last; 4,000 characters of a file, 12,000 in all."""
-    general, near = (brimline("rules", "show", "--text", *path) for path in ([], ["src/main.py"]))
-    for number in range(5):
-        put(project / ".claude" / "rules" / f"{number}.md", f"{number} " * 3_000)
-    found = brimline("rules", "show", "--text", "--json").document
-
-    assert near.out.startswith(general.out.rstrip("\n"))
-    assert near.out.endswith(f"From {project}/src/CLAUDE.md (child):\n\n- Never use tabs\n")
-    assert "Never use tabs" not in general.out
-    assert len(found["text"]) <= 12_000
-    assert "[truncated]" in found["text"]
-
-
-@pytest.mark.parametrize("words", ["show", "lint", "show --text", "explain src"])
+@pytest.mark.parametrize("words", ["show", "lint", "explain src"])
 def test_odd_files_and_names_break_no_command(
     world: Path, words: str, brimline: Run, refused: Refused
 ) -> None:

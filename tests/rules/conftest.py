@@ -42,9 +42,9 @@ class Tree:
         """A path from the root of the world."""
         return str(Path(path).relative_to(self.root))
 
-    def marked(self, organisation_file: str | None = None) -> list[tuple[str, str]]:
+    def marked(self) -> list[tuple[str, str]]:
         """The marked rules of the files that reach every session of the project."""
-        found = self.gather(organisation_file=organisation_file)
+        found = self.gather()
         sources = filter(marked.is_in_every_session, found.sources)
         rows = marked.card_rows_of_marked_rules(found.folder, sources)
         return [(name, text) for name, text in rows]

@@ -22,7 +22,7 @@ def problems(found: Cascade) -> list[tuple[str, int | None]]:
 def test_files_come_from_every_level_weakest_first(tree: Tree) -> None:
     """Organisation, user, own for the project, above, the project, below on the way."""
     holding = [
-        *("managed/CLAUDE.md", "managed/.claude/rules/m.md", "acme/RULES.md"),
+        *("managed/CLAUDE.md", "managed/.claude/rules/m.md"),
         *("home/.claude/CLAUDE.md", "home/.claude/rules/u.md", tree.private(), "CLAUDE.md"),
         *("project/CLAUDE.md", "project/.claude/CLAUDE.md", "project/.claude/rules/b.md"),
         *("project/.claude/rules/deep/a.md", "project/CLAUDE.local.md", "project/AGENTS.md"),
@@ -32,9 +32,7 @@ def test_files_come_from_every_level_weakest_first(tree: Tree) -> None:
     for name in reversed([*holding, "project/packages/web/CLAUDE.md"]):
         tree.put(name, f"text of {name}")
 
-    found = tree.gather(
-        "packages/api/server.py", organisation_file=str(tree.root / "acme" / "RULES.md")
-    )
+    found = tree.gather("packages/api/server.py")
 
     assert tree.names(found) == holding
     assert found.problems == []
@@ -152,10 +150,10 @@ def test_a_worktree_inside_its_repository_does_not_load_twice(tree: Tree) -> Non
 
 
 def test_the_organisation_is_heard_through_its_settings_too(tree: Tree) -> None:
-    """The client loads `claudeMd` of the managed ones; a file of ours that is gone is told."""
+    """The client loads `claudeMd` of the managed ones."""
     tree.put("managed/managed-settings.json", '{"claudeMd": "from the settings"}')
 
-    found = tree.gather(organisation_file=str(tree.root / "gone.md"))
+    found = tree.gather()
 
     (source,) = [source for source in found.sources if tree.owns(source.path)]
     assert (source.level, source.text, source.client) == (
@@ -163,7 +161,6 @@ def test_the_organisation_is_heard_through_its_settings_too(tree: Tree) -> None:
         "from the settings",
         "start",
     )
-    assert problems(found) == [("missing", None)]
 
 
 @pytest.mark.parametrize(

@@ -158,7 +158,6 @@ def test_a_rule_file_says_what_it_is_meant_for(
 
     assert (source.patterns, source.why) == (patterns, why)
     assert source.client == ("match" if patterns else "start")
-    assert source.is_for_some_files is bool(patterns)
 
 
 def test_what_a_file_imports_that_is_not_read_is_not_read_either(tree: Tree) -> None:

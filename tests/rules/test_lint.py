@@ -111,10 +111,10 @@ def test_names_are_looked_up_where_people_mean_them(tree: Tree) -> None:
     tree.put("project/src/pkg/cli/main.py")
 
     assert gone(tree, near, "project/src/CLAUDE.md") == []
-    assert gone(tree, "`./cli/main.py` [x](cli/main.py) `li/main.py`") == [
+    assert gone(tree, "`./cli/main.py` [x](cli/main.py) `cli/mai.py`") == [
         "./cli/main.py",
         "cli/main.py",
-        "li/main.py",
+        "cli/mai.py",
     ]
 
 
@@ -172,9 +172,7 @@ def test_nested_files_repeat_each_other_where_one_lies_in_the_others_folder(
     assert [each.kind for each in check(tree)] == kinds
 
 
-FOUR = "Run all tests first"
-
-
+@pytest.mark.row("S2-25")
 @pytest.mark.parametrize(("last", "is_told"), [(4_000, False), (4_001, True)])
 def test_what_loads_at_the_start_is_large_beyond_12000_characters(
     tree: Tree, last: int, is_told: bool

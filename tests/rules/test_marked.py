@@ -90,15 +90,13 @@ def test_a_mark_stands_for_its_paragraph_item_or_section(tree: Tree, text: str, 
 
 @pytest.mark.row("S4-02", "S4-03", "S4-26")
 def test_rules_come_in_the_order_of_the_cascade_each_once_with_its_file(tree: Tree) -> None:
-    """Weakest first: organisation, user, private, project, imports."""
-    organisation = tree.put("acme/RULES.md", "- theirs (CRITICAL)")
+    """Weakest first: user, private, project, imports."""
     tree.put("home/.claude/CLAUDE.md", "- mine (ENFORCED)\n- shared (CRITICAL)")
     tree.put(tree.private(), "private (CRITICAL)")
     tree.put("project/.claude/CLAUDE.md", "- shared   (CRITICAL)\n- ours (CRITICAL)\n@../more.md")
     tree.put("project/more.md", "imported (ENFORCED)")
 
-    assert tree.marked(str(organisation)) == [
-        (str(organisation), "theirs (CRITICAL)"),
+    assert tree.marked() == [
         ("~/.claude/CLAUDE.md", "mine (ENFORCED)"),
         ("~/.claude/CLAUDE.md", "shared (CRITICAL)"),
         ("~" + tree.private().removeprefix("home"), "private (CRITICAL)"),

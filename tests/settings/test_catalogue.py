@@ -40,7 +40,6 @@ LISTED: dict[str, tuple[str, Any, int, bool]] = {
     "store.max_age_days": ("number", 30, 0, False),
     "memory.exclude": ("folders", [], 0, False),
     "memory.url": ("url", None, 0, False),
-    "rules.organisation_file": ("path", None, 0, False),
 }
 
 

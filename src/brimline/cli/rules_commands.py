@@ -3,45 +3,27 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 import click
 
 from brimline import output
 from brimline.errors import ConfigError
-from brimline.fast import clock, paths
+from brimline.fast import clock
 from brimline.gauge import composition
-from brimline.rules import loading, marked
-from brimline.settings import config
-
-if TYPE_CHECKING:
-    from brimline.rules.cascade import Cascade
+from brimline.rules import loading
 
 
 @output.command("show")
-@click.argument("path", metavar="[PATH]", required=False)
-@click.option("--text", "as_text", is_flag=True, help="Print all rules as one text.")
-def show_command(path: str | None, as_text: bool, as_json: bool) -> None:
-    """List what loads here, when and at what cost. With PATH, what holds for that file.
+def show_command(as_json: bool) -> None:
+    """List what loads here, when and at what cost.
 
-    Tokens are estimated from the length. --text has at most 4,000 characters of a file and 12,000
-    in all; what is cut says so, and what depends on PATH stands at the end.
+    Tokens are estimated from the length.
 
     \b
     Example:
       brimline rules show
-      brimline rules show --text src/api/server.py > rules.txt
     """
-    if path is None and not as_text:
-        place, file = os.getcwd(), _organisation_file_setting()
-        document = loading.project_document(place, file, composition.characters_to_tokens)
-    elif as_text:
-        made = marked.text_of_all_files(_gather_cascade(path).sources, has_file=path is not None)
-        output.answer({"text": made}, made.rstrip("\n"), as_json=as_json)
-        return
-    else:
-        document = loading.document(_gather_cascade(path), composition.characters_to_tokens)
-        document["is_complete"] = True
+    document = loading.project_document(os.getcwd(), composition.characters_to_tokens)
     output.answer(document, loading.text, as_json=as_json)
 
 
@@ -56,9 +38,10 @@ def explain_command(path: str, as_json: bool) -> None:
     Example:
       brimline rules explain src/api/server.py
     """
-    document = loading.explanation_document(
-        _gather_cascade(path), path, composition.characters_to_tokens
-    )
+    if not path.strip() or "\0" in path:
+        raise ConfigError("PATH is empty: name a file or folder of the project")
+    cascade = loading.gather_files_for_commands(os.getcwd(), path)
+    document = loading.explanation_document(cascade, path, composition.characters_to_tokens)
     output.answer(document, loading.explanation_text, as_json=as_json)
 
 
@@ -74,18 +57,7 @@ def lint_command(strict: bool, as_json: bool) -> None:
       brimline rules lint
       brimline rules lint --strict --json
     """
-    document = loading.findings_document(os.getcwd(), _organisation_file_setting(), clock.now_s())
+    document = loading.findings_document(os.getcwd(), clock.now_s())
     output.answer(document, loading.findings_text, as_json=as_json)
     if document["broken"] or (strict and document["findings"]):
         raise SystemExit(1)
-
-
-def _gather_cascade(path: str | None) -> Cascade:
-    if path is not None and (not path.strip() or "\0" in path):
-        raise ConfigError("PATH is empty: name a file or folder of the project")
-    return loading.gather_files_for_commands(os.getcwd(), _organisation_file_setting(), path or "")
-
-
-def _organisation_file_setting() -> str:
-    file: str = config.load(paths.data_dir(), os.getcwd()).values["rules.organisation_file"]
-    return file

@@ -45,7 +45,7 @@ _MOST_ENTRIES = 2_000
 _MOST_EXCLUDES = 100
 # What a terminal would obey has no meaning in an instruction.
 _CONTROLS = dict.fromkeys([*range(9), *range(11, 32), *range(127, 160)])
-_BROKEN = {"missing", "import", "cycle", "unreadable", "reference"}
+_BROKEN = {"import", "cycle", "unreadable", "reference"}
 _WHY = {
     PARENT: "it lies above the project",
     PROJECT: "it is the project's own",
@@ -84,11 +84,6 @@ class Source(NamedTuple):
         """Whether the client's settings leave it out, so that we do too."""
         return self.client_note == _EXCLUDED
 
-    @property
-    def is_for_some_files(self) -> bool:
-        """Whether it depends on the file at hand."""
-        return self.level == CHILD or bool(self.patterns)
-
 
 class Problem(NamedTuple):
     """Something wrong with one file, at a line where there is one."""
@@ -119,7 +114,6 @@ def gather_instruction_files(
     project_dir: str,
     active_path: str = "",
     *,
-    organisation_file: str | None = None,
     folders: Iterable[str] | None = None,
     most_characters: int = MOST_CHARACTERS,
 ) -> Cascade:
@@ -128,13 +122,12 @@ def gather_instruction_files(
     Args:
         project_dir: where the session works.
         active_path: the file at hand, absolute or from the project's folder.
-        organisation_file: the user's setting of that name.
         folders: all folders below the project to look into, for whatever file is at hand; None:
             those on the way to the active one, and rule files whose `paths:` match it.
         most_characters: how much is read; the user's own files come first.
     """
     walk = _Walk(os.path.realpath(project_dir), active_path, folders is not None, most_characters)
-    walk.add_organisation_files(organisation_file)
+    walk.add_organisation_files()
     walk.add_user_files()
     for parent in _folders_above(walk.project):
         walk.add_folder(parent, PARENT)
@@ -189,8 +182,8 @@ class _Walk:
         self._seen: set[str] = set()
         self._characters = most_characters
 
-    def add_organisation_files(self, configured: str | None) -> None:
-        """Add what the client knows as managed, then the file the user named."""
+    def add_organisation_files(self) -> None:
+        """Add what the client knows as managed."""
         settings = clientsettings.path_by_scope(self.project)["managed"]
         folder = os.path.dirname(settings)
         template = Source("", ORGANISATION, "your organisation put it on this machine", AT_START)
@@ -200,11 +193,6 @@ class _Walk:
             why = "`claudeMd` in your organisation's settings"
             self._parse_and_keep_source(template._replace(path=settings, why=why), text)
         self._add_rule_files(f"{folder}/{OWN}/rules", template, folder, self.project)
-        if configured:
-            named = os.path.abspath(os.path.expanduser(configured))
-            template = Source("", ORGANISATION, "`rules.organisation_file` names it", NEVER)
-            if not self.add_file(named, template, os.path.realpath(os.path.dirname(named))):
-                self._add_problem("missing", named, None, "`rules.organisation_file` names no file")
 
     def add_user_files(self) -> None:
         """The user's own files; these may import from anywhere."""

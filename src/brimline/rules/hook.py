@@ -15,14 +15,13 @@ _MOST_CHARACTERS = 4_000
 
 
 def session_start(turn: Turn) -> Decision | None:
-    """The organisation's file and the user's own for this project, where a context begins anew."""
+    """The user's own file for this project, where a context begins anew."""
     if turn.event.source not in ("startup", "clear", "compact"):
         return None
     from brimline.fast.decision import Decision
     from brimline.rules import cascade, marked
 
-    named = turn.values["rules.organisation_file"]
-    files = cascade.gather_instruction_files(turn.project, organisation_file=named)
+    files = cascade.gather_instruction_files(turn.project)
     room = min(_MOST_CHARACTERS, turn.characters_left_for_notes() - 2)
     text = marked.text_of_files_only_we_load(files, room)
     return Decision(model_notes=(text,)) if text else None

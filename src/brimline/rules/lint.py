@@ -5,7 +5,6 @@ For commands: reads as much of Markdown as it needs, asks git for ages, walks th
 
 from __future__ import annotations
 
-import itertools
 import os
 import re
 import textwrap
@@ -33,6 +32,8 @@ _CHANGING = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_RULE = 500
+# What loads in every session, in characters.
+_MOST_AT_START = 12_000
 _QUOTED_CHARACTERS = 70
 _PLACE = re.compile(r"(?::\d+)?(?:[:-]\d+)?(?:#.*)?$")
 _PATH = re.compile(r"(?:\.{1,2}/)?[\w.@+-]+(?:/[\w.@+-]+)+/?$")
@@ -48,14 +49,9 @@ _CODE_OR_LINK = re.compile(
 )
 # What is longer is data, and its end is not looked through.
 _LONGEST_PARAGRAPH = 10_000
+# A row of a table, or what underlines a heading or parts two paragraphs.
+_NO_WORDS = re.compile(r"\s*(?:\||[-=*_\s]+$)")
 _MARKS_BEFORE = re.compile(r"^[\s>]*(?:(?:[-*+]|\d{1,9}[.)])(?:\s+|$))*")
-_TABLE_MARKS = frozenset("|:- \t")
-_HTML_BLOCK = re.compile(
-    r"</?(?:address|blockquote|body|center|details|dd|div|dl|dt|figure|footer|form|h[1-6]|head"
-    r"|header|hr|html|li|link|main|menu|nav|ol|p|pre|script|section|style|summary|table|tbody|td"
-    r"|tfoot|th|thead|tr|ul)(?:[\s/>]|$)|</?[a-z][\w-]*(?:\s[^<>]*)?/?>\s*$",
-    re.IGNORECASE,
-)
 _GIT_TIMEOUT_S = 10
 _SECONDS_PER_DAY = 86_400
 _MOST_ENTRIES = 300_000
@@ -75,22 +71,21 @@ class Survey(NamedTuple):
 
     folders: list[str]
     """Folders below the project with instructions of their own."""
-    names: dict[str, list[str]]
-    """For each name of a file or folder, the folders it lies in, with a slash before and after."""
+    names: set[str]
+    """Of all files and folders."""
     is_complete: bool
 
 
 def survey_project_files(project_dir: str) -> Survey:
     """Walk through a project, within bounds."""
     top = os.path.realpath(project_dir)
-    seen = Survey([], {}, is_complete=True)
+    seen = Survey([], set(), is_complete=True)
     entries = 0
     for folder, below, files in os.walk(top):
         entries += 1 + len(below) + len(files)
         if entries > _MOST_ENTRIES:
             return seen._replace(is_complete=False)
-        for name in (*below, *files):
-            seen.names.setdefault(name, []).append(folder[len(top) :] + "/")
+        seen.names.update(below, files)
         if folder != top and not _NAMES.isdisjoint((*below, *files)):
             seen.folders.append(folder)
         below[:] = sorted(name for name in below if name not in _SKIPPED)
@@ -135,34 +130,9 @@ def lint(
 def _paragraphs(source: Source) -> Iterator[tuple[int, str]]:
     """The pieces of running text in a file, each with its first line; headings and tables aside."""
     for block in _blocks_of_text(source.lines):
-        rows: list[Line] = []
-        # A table goes on to the end of its block.
-        texts = itertools.takewhile(lambda line: not line.text.lstrip().startswith("|"), block)
-        for line in (*texts, None):
-            ruler = _ruler_of_line(line.text) if line else ""
-            if line and not ruler:
-                rows.append(line)
-                continue
-            texts_of_rows = [_MARKS_BEFORE.sub("", row.text).strip() for row in rows]
-            is_heading = ruler[:1] in ("=", "-") and line and ruler == line.text.strip()
-            if rows and not is_heading and _is_running_text(texts_of_rows):
-                yield rows[0].number, "\n".join(texts_of_rows)
-            rows = []
-
-
-def _ruler_of_line(text: str) -> str:
-    """Return the marks that underline a heading or part two paragraphs; empty for another line."""
-    marks = "".join(text.split())
-    is_one_mark = len(set(marks)) == 1
-    least = {"=": 1, "-": 2, "*": 3, "_": 3}.get(marks[:1], 0)
-    return marks if is_one_mark and least and len(marks) >= least else ""
-
-
-def _is_running_text(rows: list[str]) -> bool:
-    """Tell whether lines are neither a table without marks at its sides nor a block of HTML."""
-    if any("|" in row and "-" in row and _TABLE_MARKS.issuperset(row) for row in rows):
-        return False
-    return not _HTML_BLOCK.match(rows[0])
+        rows = [line for line in block if not _NO_WORDS.match(line.text)]
+        if rows:
+            yield rows[0].number, "\n".join(_MARKS_BEFORE.sub("", row.text) for row in rows).strip()
 
 
 def _blocks_of_text(lines: Iterable[Line]) -> Iterator[list[Line]]:
@@ -210,8 +180,7 @@ def _paths_named_in_file(source: Source) -> Iterator[tuple[int, str, bool]]:
 
 def _may_be_path_tail(written: str, walked: Survey) -> bool:
     """Whether a name that is short for a path lies somewhere in the project, as far as we know."""
-    folder, _, name = written.strip("/").rpartition("/")
-    is_there = any(place.endswith(f"/{folder}/") for place in walked.names.get(name, ()))
+    is_there = os.path.basename(written.rstrip("/")) in walked.names
     return not written.startswith(".") and (is_there or not walked.is_complete)
 
 
@@ -259,8 +228,8 @@ def _find_unloaded_and_too_long(sources: Sequence[Source]) -> Iterator[Problem]:
         yield Problem("marked", rule.path, rule.line, text)
     start = [source for source in sources if source.client == cascade.AT_START]
     total = sum(len(source.text) for source in marked.files_with_distinct_text(start))
-    if total > marked.TOTAL_CHARACTERS:
-        text = f"what loads at the start has {total:,} characters, over {marked.TOTAL_CHARACTERS:,}"
+    if total > _MOST_AT_START:
+        text = f"what loads at the start has {total:,} characters, over {_MOST_AT_START:,}"
         yield Problem("large", start[-1].path, None, text)
 
 

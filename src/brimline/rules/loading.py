@@ -35,24 +35,21 @@ _ORDER = (
 
 
 def gather_files_for_commands(
-    project_dir: str, organisation_file: str, path: str = "", walked: Survey | None = None
+    project_dir: str, path: str = "", walked: Survey | None = None
 ) -> Cascade:
     """The instruction files of a project, or those for one path; after a walk, all of them."""
     return cascade.gather_instruction_files(
         project_dir,
         path,
-        organisation_file=organisation_file,
         folders=walked.folders if walked else None,
         most_characters=_MOST_CHARACTERS,
     )
 
 
-def project_document(
-    project_dir: str, organisation_file: str, estimate: Estimate
-) -> dict[str, Any]:
+def project_document(project_dir: str, estimate: Estimate) -> dict[str, Any]:
     """All that loads in a project, with the folders below it."""
     walked = lint.survey_project_files(project_dir)
-    gathered = gather_files_for_commands(project_dir, organisation_file, walked=walked)
+    gathered = gather_files_for_commands(project_dir, walked=walked)
     return document(gathered, estimate) | {"is_complete": walked.is_complete}
 
 
@@ -114,10 +111,10 @@ def explanation_document(gathered: Cascade, path: str, estimate: Estimate) -> di
     return made
 
 
-def findings_document(project_dir: str, organisation_file: str, now: float) -> dict[str, Any]:
+def findings_document(project_dir: str, now: float) -> dict[str, Any]:
     """The faults of all instruction files of a project, the broken ones first."""
     walked = lint.survey_project_files(project_dir)
-    gathered = gather_files_for_commands(project_dir, organisation_file, walked=walked)
+    gathered = gather_files_for_commands(project_dir, walked=walked)
     problems, notes = lint.lint(gathered, walked, now)
     problems.sort(key=lambda problem: not problem.is_to_be_mended)
     broken = sum(problem.is_to_be_mended for problem in problems)

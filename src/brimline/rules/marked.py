@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from brimline.rules import cascade
-from brimline.rules.cascade import AT_START, NEVER, ON_MATCH, ON_READ, ORGANISATION, PRIVATE
+from brimline.rules.cascade import AT_START, NEVER, ON_MATCH, ON_READ, PRIVATE
 from brimline.rules.lines import BLANK, CODE, COMMENT, TEXT
 
 if TYPE_CHECKING:
@@ -26,11 +26,9 @@ MARK = re.compile(r"\((?:ENFORCED|CRITICAL)\)")
 # They leave room in the card for what the session itself said.
 MOST_CHARACTERS = 4_500
 _MOST_RULES = 60
-# What one file and all of them may take of the assembled text.
+# What one file may take of what we give.
 FILE_CHARACTERS = 4_000
-TOTAL_CHARACTERS = 12_000
 TRUNCATED = "[truncated]"
-BOUNDARY = "--- brimline: above is the same for every file, below is for the file at hand ---"
 _HEAD = "[brimline] Instructions that Claude Code does not load by itself:\n\n"
 _END = f"\n{TRUNCATED}\n"
 _LEAST_WORTH_SHOWING = 100
@@ -97,8 +95,7 @@ def marked_rules_in(sources: Iterable[Source]) -> list[Rule]:
 
 def is_in_every_session(source: Source) -> bool:
     """Whether a file reaches every session: by the client, or by us where the client knows none."""
-    ours = source.level in (ORGANISATION, PRIVATE) and not source.client_note
-    return source.client == AT_START or (ours and source.client == NEVER)
+    return source.client == AT_START or source.level == PRIVATE
 
 
 def split_into_fitting_and_cut(marked: Sequence[Rule]) -> tuple[list[Rule], list[Rule]]:
@@ -194,7 +191,7 @@ def _is_table_or_import(line: Line) -> bool:
 
 
 def text_of_files_only_we_load(files: Cascade, room: int) -> str:
-    """The organisation's file and the user's own for this project, or an empty text.
+    """The user's own file for this project with what it imports, or an empty text.
 
     A text that the client loads from elsewhere is not repeated. The same files give the same bytes.
     """
@@ -215,25 +212,6 @@ def files_with_distinct_text(sources: Iterable[Source]) -> list[Source]:
         if source.text.strip() and not source.is_excluded:
             kept.setdefault(source.digest, source)
     return list(kept.values())
-
-
-def text_of_all_files(
-    sources: Sequence[Source], *, has_file: bool = False, total: int = TOTAL_CHARACTERS
-) -> str:
-    """One text of all files, weakest first; what depends on the file at hand stands at the end.
-
-    With a file at hand, room for one file is kept for it whether or not anything comes, so that the
-    stable part has the same bytes for every file.
-    """
-    kept = files_with_distinct_text(sources)
-    dynamic = [source for source in kept if source.is_for_some_files]
-    reserve = min(FILE_CHARACTERS, total // 3) if has_file or dynamic else 0
-    first = _text_of_files(
-        [source for source in kept if not source.is_for_some_files], total - reserve
-    )
-    head = (first + "\n" if first else "") + BOUNDARY + "\n\n"
-    second = _text_of_files(dynamic, total - len(head))
-    return head + second if second else first
 
 
 def _text_of_files(sources: Sequence[Source], total: int) -> str:

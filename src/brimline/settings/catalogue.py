@@ -237,12 +237,5 @@ SETTINGS = (
         "there before `brimline memory sync` has asked you.",
         kind="url",
     ),
-    _make_user_only_setting(
-        "rules.organisation_file",
-        None,
-        "An instruction file of your organisation that Claude Code does not load by itself; it is "
-        "put before the model at the start of a session.",
-        kind="path",
-    ),
 )
 BY_KEY = {setting.key: setting for setting in SETTINGS}
