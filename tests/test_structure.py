@@ -57,6 +57,15 @@ def test_every_module_keeps_the_rules_of_the_house() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def test_rooms_read_the_fields_of_an_event_and_not_the_clients_json() -> None:
+    """What the client calls them is known in one place."""
+    read = {
+        name for name, path in SOURCES.items() if re.search(r"event\.payload\b", path.read_text())
+    }
+
+    assert {name.partition("/")[0] for name in read} == {"hooks"}
+
+
 def _faults(name: str) -> Iterator[str]:
     text, tree = SOURCES[name].read_text(encoding="utf-8"), TREES[name]
     first = (ast.get_docstring(tree) or "").partition("\n")[0]

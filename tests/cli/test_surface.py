@@ -79,6 +79,10 @@ def test_the_help_marks_what_needs_a_missing_extra(
 
     assert "(extra" not in complete
     assert [line.split()[0] for line in marked] == ["gateway", "run", "sync"]
+
+
+def test_there_are_at_most_twenty_commands() -> None:
+    """Who adds one puts it below another, or takes one out."""
     assert len(surface.COMMANDS) - len(HIDDEN) <= 20
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from brimline.fast import paths
-from brimline.hooks.table import EVENTS, RECALL
+from brimline.hooks.table import EVENTS, RECALL, Answered
 from brimline.install import entries, parts
 from brimline.settings import config
 
@@ -31,6 +31,13 @@ def test_only_loads_and_overwrites_are_asked_about_and_reads_with_the_scout(home
         assert parts.wiring_for_interpreter("/usr/bin/python3", home_dir).scout is wider
     matched = {event for event, answered in EVENTS.items() if answered.tool_matcher() is not None}
     assert matched == {"PreToolUse", "PostToolUse", "PostToolUseFailure"}
+
+
+def test_what_two_rooms_are_asked_about_stands_once() -> None:
+    """The client gets one matcher for an event."""
+    both = Answered(function="f", rooms={"bulk": "Bash", "carry": "Bash"}, purpose="")
+
+    assert both.tool_matcher() == "Bash"
 
 
 def test_each_event_has_its_time_and_counts_for_subagents_or_not() -> None:

@@ -46,8 +46,7 @@ def post_tool_use(turn: Turn) -> Decision | None:
 
 def post_tool_use_failure(turn: Turn) -> Decision | None:
     """A note where the client threw away the end of what a failing command printed."""
-    error = turn.event.payload.get("error")
-    if not isinstance(error, str) or not clienttools.has_failed_output_lost_its_end(error):
+    if not clienttools.has_failed_output_lost_its_end(turn.event.error):
         return None
     from brimline.fast.decision import Decision
 

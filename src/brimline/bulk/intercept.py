@@ -133,8 +133,7 @@ class _Arrival:
                 _append_learned_event(turn.home, _STAYED, self.learned_as, self.size_bytes)
                 return True
             is_in_reach = self.may_repeat or turn.policy.client.get("recall_allowed")
-            mode = turn.event.payload.get("permission_mode")
-            if not is_in_reach and mode != "bypassPermissions":
+            if not is_in_reach and turn.event.permission_mode != "bypassPermissions":
                 return True
         return self._claim_repeat_offer()
 

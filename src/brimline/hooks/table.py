@@ -32,7 +32,7 @@ class Answered(io.Record):
         if "" in self.rooms.values():
             return None
         wanted = [tools for room, tools in self.rooms.items() if room not in OPTIONAL or scout]
-        return "*" if "*" in wanted else "|".join(wanted)
+        return "*" if "*" in wanted else "|".join(dict.fromkeys(wanted))
 
 
 # The tool that is let pass where it is ours; its call is answered for in subagents too.

@@ -50,6 +50,11 @@ class Event:
         self.reason = usage.as_text(payload.get("reason"))
         self.trigger = usage.as_text(payload.get("trigger"))
         self.summary = usage.as_text(payload.get("compact_summary"))
+        self.error = usage.as_text(payload.get("error"))
+        self.permission_mode = usage.as_text(payload.get("permission_mode"))
+        # Where the server of a called tool was set up: by a user, a project, a plugin.
+        server = payload.get("mcp_server")
+        self.server_source = server.get("source") if isinstance(server, dict) else None
 
     def added_characters(self) -> int:
         """Characters this event adds to the context that are not in the transcript yet."""

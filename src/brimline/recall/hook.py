@@ -36,8 +36,7 @@ def pre_tool_use(turn: Turn) -> Decision | None:
     A project's server of that name stands before the user's, so that a permission rule, which knows
     names only, would let a stranger's pass. The client puts a rule that asks or denies above this.
     """
-    server = turn.event.payload.get("mcp_server")
-    source = server.get("source") if isinstance(server, dict) else None
+    source = turn.event.server_source
     if source not in ("user", "plugin"):
         return None
     from brimline.fast import paths
