@@ -80,7 +80,22 @@ def test_lint_ends_with_1_where_something_is_broken(project: Path, brimline: Run
     assert brimline("rules", "lint", "--strict").code == 0
 
 
-@pytest.mark.parametrize("words", ["show", "lint", "explain src"])
+@pytest.mark.row("S2-06", "S2-23", "S2-24", "S2-25", "S2-26")
+def test_the_text_for_a_file_begins_like_the_text_for_all(project: Path, brimline: Run) -> None:
+    """What depends on the file comes last; 4,000 characters of a file, 12,000 in all."""
+    general, near = (brimline("rules", "show", "--text", *path) for path in ([], ["src/main.py"]))
+    for number in range(5):
+        put(project / ".claude" / "rules" / f"{number}.md", f"{number} " * 3_000)
+    found = brimline("rules", "show", "--text", "--json").document
+
+    assert near.out.startswith(general.out.rstrip("\n"))
+    assert near.out.endswith(f"From {project}/src/CLAUDE.md (child):\n\n- Never use tabs\n")
+    assert "Never use tabs" not in general.out
+    assert len(found["text"]) <= 12_000
+    assert "[truncated]" in found["text"]
+
+
+@pytest.mark.parametrize("words", ["show", "lint", "show --text", "explain src"])
 def test_odd_files_and_names_break_no_command(
     world: Path, words: str, brimline: Run, refused: Refused
 ) -> None:

@@ -1,4 +1,4 @@
-"""What brimline adds at a start: budgets, marks where something was cut, each text once."""
+"""The assembled text, and what brimline adds at a start: budgets, marks, each text once."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from brimline.hooks import entry
 from brimline.rules import cascade, marked
-from brimline.rules.marked import TRUNCATED
+from brimline.rules.cascade import CHILD, PROJECT, Source
+from brimline.rules.marked import BOUNDARY, TRUNCATED, text_of_all_files
 from brimline.testing import event
 
 if TYPE_CHECKING:
@@ -22,6 +25,87 @@ def unknown_to_client(project_dir: str, room: int) -> str:
     """What the client does not load by itself."""
     files = cascade.gather_instruction_files(project_dir)
     return marked.text_of_files_only_we_load(files, room)
+
+
+def source(path: str, text: str, level: str = PROJECT) -> Source:
+    """A file that says something."""
+    return Source(path, level, "why", "start", "/p", text=text)
+
+
+@pytest.mark.row("S2-24", "S2-25", "S2-26", "S2-37")
+def test_a_file_gives_at_most_4000_characters_and_all_12000() -> None:
+    """Headings included; the mark is there exactly where something is missing."""
+    files = [source(f"/p/{number}", f"{number}" * 4_000) for number in range(1, 7)]
+
+    made, whole = text_of_all_files(files), text_of_all_files(files[:2])
+
+    longer = text_of_all_files([source("/p/a", "x" * 4_001)])
+    assert longer == f"From /p/a (project):\n\n{'x' * 4_000}\n{TRUNCATED}\n"
+    assert 11_500 < len(made) <= 12_000
+    assert made.startswith(whole)
+    assert made.endswith(f"\n{TRUNCATED}\n")
+    assert TRUNCATED not in whole
+    assert whole.count("1") == whole.count("2") == 4_001
+    # A rest of few characters is not worth it.
+    least = marked._LEAST_WORTH_SHOWING + len(f"\n{TRUNCATED}\n")
+    assert len(text_of_all_files(files[:1], total=least)) == least
+    assert text_of_all_files(files[:1], total=least - 1) == ""
+    assert text_of_all_files(files[:2], total=len(whole)) == whole
+    assert TRUNCATED in text_of_all_files(files[:2], total=len(whole) - 1)
+
+
+@pytest.mark.row("S2-08")
+def test_the_same_text_is_there_once(tree: Tree) -> None:
+    """Three files that say the same cost as much as one; the weakest level keeps it."""
+    for name in ("CLAUDE.md", "project/CLAUDE.md", "project/CLAUDE.local.md"):
+        tree.put(name, "Run the tests.\r\n" if "local" in name else "Run the tests.")
+    sources = [each for each in tree.gather().sources if tree.owns(each.path)]
+
+    made = text_of_all_files(sources)
+
+    assert len(sources) == 3
+    assert made == f"From {tree.root}/CLAUDE.md (parent):\n\nRun the tests.\n"
+
+
+@pytest.mark.row("S2-23", "S2-49")
+@pytest.mark.parametrize("size", [50, 3_900, 20_000])
+def test_the_part_above_the_boundary_has_the_same_bytes_for_every_file(
+    tree: Tree, size: int
+) -> None:
+    """Whatever the file at hand brings, and however much of it."""
+    tree.put("project/CLAUDE.md", "always " * (size // 7))
+    tree.put("home/.claude/CLAUDE.md", "mine " * (size // 5))
+    tree.put("project/api/CLAUDE.md", "api " * size)
+    tree.put("project/web/CLAUDE.md", "web")
+
+    def text(path: str) -> str:
+        return text_of_all_files(tree.gather(path).sources, has_file=True)
+
+    api, web, none = text("api/x"), text("web/x"), text("docs/x")
+
+    assert api.partition(BOUNDARY)[0] == web.partition(BOUNDARY)[0]
+    assert web.startswith(none)
+    assert BOUNDARY not in none
+    assert api.count(BOUNDARY) == web.count(BOUNDARY) == 1
+    assert "web" in web.partition(BOUNDARY)[2]
+    assert text("api/x") == api
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 6_000), st.booleans()), max_size=12), st.integers(0, 15_000)
+)
+@settings(max_examples=200)
+def test_no_limit_is_ever_exceeded(files: list[tuple[int, bool]], total: int) -> None:
+    """And the mark is there only where something is missing."""
+    sources = [
+        source(f"/p/{at}", f"{at:03}" + "y" * size, CHILD if nested else PROJECT)
+        for at, (size, nested) in enumerate(files)
+    ]
+
+    made = text_of_all_files(sources, total=total)
+
+    assert len(made) <= total
+    assert TRUNCATED not in made or not all(each.text in made for each in sources)
 
 
 @pytest.mark.row("S2-24", "S2-26", "S2-37")

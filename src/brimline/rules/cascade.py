@@ -84,6 +84,11 @@ class Source(NamedTuple):
         """Whether the client's settings leave it out, so that we do too."""
         return self.client_note == _EXCLUDED
 
+    @property
+    def is_for_some_files(self) -> bool:
+        """Whether it depends on the file at hand."""
+        return self.level == CHILD or bool(self.patterns)
+
 
 class Problem(NamedTuple):
     """Something wrong with one file, at a line where there is one."""

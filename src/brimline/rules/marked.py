@@ -26,9 +26,11 @@ MARK = re.compile(r"\((?:ENFORCED|CRITICAL)\)")
 # They leave room in the card for what the session itself said.
 MOST_CHARACTERS = 4_500
 _MOST_RULES = 60
-# What one file may take of what we give.
+# What one file and all of them may take of the assembled text.
 FILE_CHARACTERS = 4_000
+TOTAL_CHARACTERS = 12_000
 TRUNCATED = "[truncated]"
+BOUNDARY = "--- brimline: above is the same for every file, below is for the file at hand ---"
 _HEAD = "[brimline] Instructions that Claude Code does not load by itself:\n\n"
 _END = f"\n{TRUNCATED}\n"
 _LEAST_WORTH_SHOWING = 100
@@ -212,6 +214,25 @@ def files_with_distinct_text(sources: Iterable[Source]) -> list[Source]:
         if source.text.strip() and not source.is_excluded:
             kept.setdefault(source.digest, source)
     return list(kept.values())
+
+
+def text_of_all_files(
+    sources: Sequence[Source], *, has_file: bool = False, total: int = TOTAL_CHARACTERS
+) -> str:
+    """One text of all files, weakest first; what depends on the file at hand stands at the end.
+
+    With a file at hand, room for one file is kept for it whether or not anything comes, so that the
+    stable part has the same bytes for every file.
+    """
+    kept = files_with_distinct_text(sources)
+    dynamic = [source for source in kept if source.is_for_some_files]
+    reserve = min(FILE_CHARACTERS, total // 3) if has_file or dynamic else 0
+    first = _text_of_files(
+        [source for source in kept if not source.is_for_some_files], total - reserve
+    )
+    head = (first + "\n" if first else "") + BOUNDARY + "\n\n"
+    second = _text_of_files(dynamic, total - len(head))
+    return head + second if second else first
 
 
 def _text_of_files(sources: Sequence[Source], total: int) -> str:
