@@ -32,7 +32,7 @@ PARENT, PROJECT, CHILD = "parent", "project", "child"
 AT_START, ON_READ, ON_MATCH, NEVER = "start", "read", "match", "never"
 CLAUDE, LOCAL, AGENTS = "CLAUDE.md", "CLAUDE.local.md", "AGENTS.md"
 # The client's own folder in a project.
-OWN = ".claude"
+OWN = paths.USUAL_CLIENT_DIR.strip("/")
 
 _HOPS = 4
 # What one project may cost: a short line, an import and a file are as dear as so many characters.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _MOST_BYTES = 1 << 20
 _MOST_UNKNOWN = 10
 # What versions before this one read in a project.
-_FORMER_FILE = ".claude/brimline.toml"
+_FORMER_FILE = f"{paths.USUAL_CLIENT_DIR}/brimline.toml"
 
 
 @dataclass
@@ -44,7 +44,7 @@ def load(home_dir: str, project_dir: str, *, environment: bool = True) -> Config
     """The settings in force for a project."""
     config = Config(default_values(), dict.fromkeys(BY_KEY, "default"))
     _merge_file(config, paths.user_config(home_dir))
-    if os.path.lexists(former := f"{project_dir}/{_FORMER_FILE}"):
+    if os.path.lexists(former := f"{project_dir}{_FORMER_FILE}"):
         told = "is not read any more: a project's `env` in Claude Code's settings does the same"
         config.problems.append(f"{former} {told}")
     if environment:
