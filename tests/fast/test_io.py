@@ -223,3 +223,17 @@ def test_nothing_is_left_open(world: Path) -> None:
     assert sorted(os.listdir("/dev/fd")) == before
     assert not list(world.glob("*.tmp"))
     assert not list(world.parent.glob("*.tmp"))
+
+
+@pytest.mark.parametrize("before", [0, 1, (1 << 20) - 2, (1 << 20) + 1])
+def test_bytes_are_looked_for_in_the_whole_file(tmp_path: Path, before: int) -> None:
+    """Also where two blocks meet; none are found in one that is empty or gone."""
+    path, empty = tmp_path / "a", tmp_path / "b"
+    path.write_bytes(b"-" * before + b"mark" + b"-" * 9)
+    empty.touch()
+
+    found = [io.does_file_contain(str(path), mark) for mark in (b"mark", b"k---", b"marks")]
+
+    assert found == [True, True, False]
+    assert not io.does_file_contain(str(empty), b"x")
+    assert not io.does_file_contain(f"{empty}.gone", b"x")

@@ -8,10 +8,9 @@ import pytest
 
 from brimline import models
 from brimline.bulk import cold
-from brimline.fast import clock
+from brimline.fast import clock, paths
 from brimline.figures import expiry
 from brimline.mod import request
-from brimline.transcript import find
 
 if TYPE_CHECKING:
     from tests.guard.dialogue import Talk
@@ -25,7 +24,7 @@ def resume(talk: Talk, monkeypatch: pytest.MonkeyPatch, after_s: float) -> str:
     """What the person is told where the session goes on so long after its last row."""
     moment = talk.session.now + after_s
     monkeypatch.setattr(clock, "now_s", lambda: moment)
-    monkeypatch.setattr(find, "files_beginning_with", lambda _: [str(talk.session.path)])
+    monkeypatch.setattr(paths, "transcript_of_session", lambda _: str(talk.session.path))
     question = {"session": talk.session.session_id, "cwd": talk.session.cwd, "is_resumed": True}
     return str(request.respond("pause", question, talk.home_dir).get("text", ""))
 

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.figures.test_expiry import HOUR_S, filled
 
-from brimline.fast import clock
+from brimline.fast import clock, paths
 from brimline.mod import request
 from brimline.state.session import SessionState
-from brimline.transcript import find
 
 if TYPE_CHECKING:
     from tests.guard.dialogue import Talk
@@ -40,7 +39,7 @@ def test_a_pause_is_answered_with_the_notice_or_with_when_to_ask_again(
     filled(talk, tokens)
     moment = talk.session.now + minutes * MINUTE_S
     monkeypatch.setattr(clock, "now_s", lambda: moment)
-    monkeypatch.setattr(find, "files_beginning_with", lambda _: [str(talk.session.path)])
+    monkeypatch.setattr(paths, "transcript_of_session", lambda _: str(talk.session.path))
     if is_off:
         SessionState(talk.home_dir, talk.session.session_id).switch_off_or_on(off=True)
 
@@ -71,7 +70,7 @@ def test_it_is_asked_again_a_second_after_the_cache_expired(
     filled(talk)
     moment = talk.session.now + seconds
     monkeypatch.setattr(clock, "now_s", lambda: moment)
-    monkeypatch.setattr(find, "files_beginning_with", lambda _: [str(talk.session.path)])
+    monkeypatch.setattr(paths, "transcript_of_session", lambda _: str(talk.session.path))
     question = {"session": talk.session.session_id, "cwd": talk.session.cwd}
 
     found = request.respond("pause", question, talk.home_dir)
@@ -97,7 +96,7 @@ def test_a_resumed_session_is_told_what_a_compaction_saves_where_one_is_to_be_ma
     filled(talk, results=results)
     moment = talk.session.now + hours * HOUR_S
     monkeypatch.setattr(clock, "now_s", lambda: moment)
-    monkeypatch.setattr(find, "files_beginning_with", lambda _: [str(talk.session.path)])
+    monkeypatch.setattr(paths, "transcript_of_session", lambda _: str(talk.session.path))
     question = {"session": talk.session.session_id, "cwd": talk.session.cwd, "is_resumed": True}
 
     answer = request.respond("pause", question, talk.home_dir)

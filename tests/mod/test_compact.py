@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from brimline.bulk import contents, put
+from brimline.fast import paths
 from brimline.mod import compact
 from brimline.settings.values import default_values
 from brimline.testing import STAND_IN
-from brimline.transcript import find
 
 from .conversation import Conversation
 
@@ -257,7 +257,7 @@ def test_what_the_client_had_cut_gets_a_line_and_does_not_count_as_freed(
     talk: Conversation, home_dir: str, session: SessionBuilder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Even a new one: rebuilt rows would bring it back. Where too little would go: pass."""
-    monkeypatch.setattr(find, "files_beginning_with", lambda _: [session.path])
+    monkeypatch.setattr(paths, "transcript_of_session", lambda _: str(session.path))
     new = talk.run("nm new.o", f"only_said_here\n{BULK}")
     session.cut(talk.run("make old", "old\n"))
     session.compact(9_000)

@@ -210,20 +210,6 @@ def test_a_session_began_in_the_first_folder_that_is_told(tmp_path: Path) -> Non
     assert found == ["/a", None, None]
 
 
-def test_bytes_are_looked_for_in_the_whole_file(tmp_path: Path) -> None:
-    """None are found in one that is empty or gone; the first byte counts."""
-    path = put(tmp_path, "a.jsonl", 1, "mark and more")
-    empty = put(tmp_path, "b.jsonl", 1, "")
-
-    assert [find.file_contains(path, mark) for mark in (b"mark", b"more", b"x")] == [
-        True,
-        True,
-        False,
-    ]
-    assert not find.file_contains(empty, b"x")
-    assert not find.file_contains(f"{empty}.gone", b"x")
-
-
 @pytest.mark.parametrize(
     ("others", "found"), [(_MOST_LATER_FILES - 1, "second"), (_MOST_LATER_FILES, "first")]
 )

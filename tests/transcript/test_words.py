@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from brimline.transcript import row, words
+from brimline.transcript import calls, row, words
 
 REFUSED = (
     "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was "
@@ -37,7 +37,7 @@ def test_words_of_the_user_are_recognised_by_tool_and_text_alone(
     tool: str | None, text: str, *, is_error: bool
 ) -> None:
     """A request to the model has no more than that."""
-    assert words.may_be_users_words(tool, text, is_error=is_error)
+    assert calls.may_be_users_words(tool, text, is_error=is_error)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_what_a_program_prints_is_no_word_of_the_user(
     tool: str, text: str, *, is_error: bool
 ) -> None:
     """Only a call that failed, as a whole, can be taken for a refusal."""
-    assert not words.may_be_users_words(tool, text, is_error=is_error)
+    assert not calls.may_be_users_words(tool, text, is_error=is_error)
 
 
 @pytest.mark.parametrize("mark", [{"holdsPersonsWords": True}, {"userFeedback": "no"}])
@@ -68,8 +68,8 @@ def test_a_mark_of_the_client_is_believed(mark: dict[str, object]) -> None:
         list(row.main_thread_results(fields)),
     )
 
-    assert words.may_be_users_words("Bash", marked.text, is_error=True, is_marked=marked.is_marked)
-    assert not words.may_be_users_words(
+    assert calls.may_be_users_words("Bash", marked.text, is_error=True, is_marked=marked.is_marked)
+    assert not calls.may_be_users_words(
         "Bash", plain.text, is_error=True, is_marked=plain.is_marked
     )
 
@@ -127,10 +127,10 @@ def test_an_answer_is_what_the_user_chose_or_wrote(text: str, record: object, sa
 @pytest.mark.parametrize(("past", "holds"), [(0, True), (1, False)])
 def test_words_are_looked_for_at_the_beginning_of_a_failure(past: int, holds: bool) -> None:
     """Up to the colon behind them."""
-    fill = words._SAID_WITHIN_CHARACTERS - len("the user said:") + past
+    fill = calls._SAID_WITHIN_CHARACTERS - len("the user said:") + past
     text = "x" * fill + "the user said: no"
 
-    assert words.may_be_users_words("Bash", text, is_error=True) is holds
+    assert calls.may_be_users_words("Bash", text, is_error=True) is holds
 
 
 def test_what_the_client_put_around_the_users_words_goes() -> None:

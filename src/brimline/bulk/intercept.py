@@ -14,7 +14,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from brimline.bulk import judge, preview, put, stub, tool_results
+from brimline.bulk import judge, preview, previews, put, stub
 from brimline.bulk.marks import (
     EDITED,
     LEARNED,
@@ -172,7 +172,7 @@ class _Arrival:
         lines = text.split("\n")
         # By these `previews` knows it again.
         told |= {"call": turn.event.call_id, "lines": len(lines)}
-        turn.spool_event("Offloaded", **told, text=tool_results.fingerprint_of_lines(lines))
+        turn.spool_event("Offloaded", **told, text=previews.fingerprint_of_lines(lines))
         return Decision(replacement=self.result.replaced(text))
 
     def note_shown_lines(self) -> None:

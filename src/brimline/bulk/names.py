@@ -7,35 +7,24 @@ than a few whole lines.
 
 from __future__ import annotations
 
-import itertools
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from brimline import foreign
+from brimline.bulk.mentions import CODED, RUN, SHORTEST_NAME, WORD_OF_NAME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
 # Kinds of names, the better first: a new symbol; a path, or a new form of known symbols; what a
 # service or git handed out; any other word.
 SYMBOL, PATH, NUMBER, WORD = range(4)
-SHORTEST_NAME = 6
 LONGEST_NAME = 100
 _LONGEST_FORM = 40
-_SHORTEST_NUMBER = 4
-_LONGEST_MENTION = 200
 # Several times what the largest preview has room for.
 _MOST_RUNS = 3_000
 
-_RUN = re.compile(
-    r"(?:(?<![\w)\]}])\.)?(?:[A-Za-z0-9_]|~(?=[./~-]{0,9}[A-Za-z0-9_]))"
-    r"[A-Za-z0-9_./~-]*[A-Za-z0-9_]"
-)
-_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{5,}")
-# A capital inside, an underscore, letters next to digits: nobody writes prose like that.
-_CODED = re.compile(r"[a-z0-9][A-Z]|_|[A-Za-z]\d|\d[A-Za-z]|[A-Z]{2}")
-_PATH_OR_CODED = re.compile(rf"[/.]|{_CODED.pattern}")
-_JOINT = re.compile(r"[/.-]")
+_PATH_OR_CODED = re.compile(rf"[/.]|{CODED.pattern}")
 _NUMERIC = re.compile(r"v?\d[\d.:TZ_/-]*")
 # Numbers of this length are what services hand out: runs, comments, tickets.
 _TICKET = re.compile(r"[1-9]\d{6,11}")
@@ -91,13 +80,13 @@ def clip_at_word(text: str, width: int, beyond: int = 0) -> str:
 
 def find_names_not_shown(lines: Iterable[tuple[int, str]], shown: str) -> list[Name]:
     """Every name in the lines that `shown` does not hold, each once, where it occurs first."""
-    words = set(_WORD.findall(shown))
+    words = set(WORD_OF_NAME.findall(shown))
     chosen = []
     places = _line_number_by_run(lines, shown)
     # The longer form of a symbol comes first: `store.ReadAll` shows `ReadAll` too.
     is_other = {run: "." not in run or "/" in run or len(run) > _LONGEST_FORM for run in places}
     for run, number in sorted(places.items(), key=lambda place: (is_other[place[0]], place[1])):
-        fresh = [word for word in _WORD.findall(run) if word not in words]
+        fresh = [word for word in WORD_OF_NAME.findall(run) if word not in words]
         rank = _rank_of_name(run, fresh)
         if rank is not None:
             words.update(fresh)
@@ -107,36 +96,15 @@ def find_names_not_shown(lines: Iterable[tuple[int, str]], shown: str) -> list[N
 
 def _line_number_by_run(lines: Iterable[tuple[int, str]], shown: str) -> dict[str, int]:
     """Runs of letters that `shown` does not hold, with the line in which each comes first."""
-    runs = set(_RUN.findall(shown))
+    runs = set(RUN.findall(shown))
     places: dict[str, int] = {}
     for number, line in lines:
-        for run in _RUN.findall(line):
+        for run in RUN.findall(line):
             if len(run) >= SHORTEST_NAME and run not in runs:
                 places.setdefault(run, number)
         if len(places) > _MOST_RUNS:
             break
     return places
-
-
-def names_mentioned_in(text: str) -> frozenset[str]:
-    """The names that a text mentions: paths, symbols, hashes, numbers from four digits on."""
-    return frozenset(itertools.chain.from_iterable(map(names_within_run, set(runs_in(text)))))
-
-
-def runs_in(text: str) -> list[str]:
-    """Return what may be names or be made of them, as often as it occurs."""
-    found: list[str] = _RUN.findall(text)
-    return found
-
-
-def names_within_run(run: str) -> Iterator[str]:
-    """A run that is a name itself, and the names that it is made of."""
-    if not _SHORTEST_NUMBER <= len(run) <= _LONGEST_MENTION:
-        return
-    if run.isdigit() or (len(run) >= SHORTEST_NAME and _PATH_OR_CODED.search(run)):
-        yield run
-    if _JOINT.search(run):
-        yield from filter(_CODED.search, _WORD.findall(run))
 
 
 def choose_names_that_fit(named: list[Name], room: int, worst: int = WORD) -> list[Name]:
@@ -161,7 +129,7 @@ def _rank_of_name(run: str, fresh: list[str]) -> int | None:
         for form, rank in _NUMBERS:
             if form.fullmatch(run):
                 return rank
-    if any(_CODED.search(word) for word in fresh):
+    if any(CODED.search(word) for word in fresh):
         return SYMBOL
     if _PATH_OR_CODED.search(run):
         return PATH

@@ -9,30 +9,32 @@ it is the result's own.
 
 from __future__ import annotations
 
-import contextlib
-import itertools
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-from brimline.bulk import contents, layout, stub, tool_results
-from brimline.fast import json, paths
+from brimline.bulk import layout, put, stub
+from brimline.fast import io, json, paths
 from brimline.state.session import SPOOL
-from brimline.transcript import find
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
 # The number of a first line, and how a reference begins.
 _HEAD_CHARACTERS = 40
+# What the client puts before each line of a file.
+_NUMBERING = " 0123456789\t→"
+_FINGERPRINT_DIGITS = 24
+# A session goes on from one of late.
+_MOST_ORIGINS = 30
 _OPENING, _CLOSING = "<system-reminder>", "</system-reminder>"
 
 
-class Original(NamedTuple):
+class Original(io.Record):
     """What a preview stands for."""
 
     key: str
     size_bytes: int
+    # What the result says besides the preview, such as standard error.
     beside: str
-    """What the result says besides the preview, such as standard error."""
 
 
 class Previews:
@@ -81,34 +83,50 @@ class Previews:
         """Read one more record; False after the last. What cannot be read says nothing."""
         session = next(self._sessions, "")
         path = f"{paths.session_dir(self._home_dir, session)}/{SPOOL}"
-        with contextlib.suppress(OSError):
+        try:
             for fields in json.read_lines(path, containing=b'"Offloaded"') if session else ():
                 self._rows.setdefault(str(fields.get("call")), []).append(fields)
             for fields in json.read_lines(path, containing=b'"beside"') if session else ():
                 marks = fields.get("beside")
                 self._put_back.update(map(str, marks if isinstance(marks, list) else ()))
+        except OSError:
+            pass
         return bool(session)
 
     def _original_shown_by(self, lines: list[str], fields: dict[str, Any]) -> Original | None:
         """What a preview on record stands for, where a text begins with it and that is stored."""
+        from brimline.bulk import contents
+
         key, count = fields.get("key"), fields.get("lines")
         if not isinstance(key, str) or not isinstance(count, int):
             return None
-        if tool_results.fingerprint_of_lines(lines[:count]) != fields.get("text"):
+        if fingerprint_of_lines(lines[:count]) != fields.get("text"):
             return None
         digest = key.removeprefix(layout.PREFIX)
         size_bytes = layout.is_digest(digest) and contents.length_of_content(self._home_dir, digest)
-        return Original(key, size_bytes, "\n".join(lines[count:]).strip()) if size_bytes else None
+        if not size_bytes:
+            return None
+        beside = "\n".join(lines[count:]).strip()
+        return Original(key=key, size_bytes=size_bytes, beside=beside)
 
 
 def fingerprint(text: str) -> str:
     """Return what tells a text from any other one, as it is on record."""
-    return tool_results.fingerprint_of_lines(text.split("\n"))
+    return fingerprint_of_lines(text.split("\n"))
+
+
+def fingerprint_of_lines(lines: list[str]) -> str:
+    """Return what tells a preview from any other text, though the client may number its lines."""
+    bare = "\n".join([line.lstrip(_NUMBERING).rstrip() for line in lines])
+    return put.sha256(bare.encode("utf-8", "replace"))[:_FINGERPRINT_DIGITS]
 
 
 def _session_then_others_of_its_project(session_id: str, transcript: str | None) -> Iterator[str]:
     """A session, and those that it may have gone on from: a fork's rows do not say which."""
     yield session_id
-    path = transcript or next(iter(find.files_beginning_with(f"{session_id}.jsonl")), None)
-    others = map(find.session_id_of, find.files_beside_newest_first(path) if path else ())
-    yield from itertools.islice((each for each in others if each != session_id), find.MOST_ORIGINS)
+    path = transcript or paths.transcript_of_session(session_id)
+    folder = path.rpartition("/")[0]
+    beside = [name for name in io.list_names(folder) if name.endswith(".jsonl")] if path else []
+    beside.sort(key=lambda name: -io.file_time(f"{folder}/{name}"))
+    others = [name.removesuffix(".jsonl") for name in beside]
+    yield from [each for each in others if each != session_id][:_MOST_ORIGINS]

@@ -7,12 +7,14 @@ with such names alone. Each is said once, by the newest line that has room for i
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
 
-from brimline.bulk import cold, layout, names, stub
+from brimline.bulk import cold, layout, mentions, stub
+from brimline.fast.io import NamedTuple
 from brimline.foreign import flatten
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -46,9 +48,9 @@ class _Quotable(NamedTuple):
     text: str
     names: frozenset[str]
 
-    def worth(self, lost: Counter[str]) -> float:
+    def worth(self, lost: dict[str, int]) -> float:
         """Names that are still to be said, by the room that it takes."""
-        return sum(name in lost for name in self.names) / (len(self.text) + _QUOTING)
+        return sum(map(lost.__contains__, self.names)) / (len(self.text) + _QUOTING)
 
 
 class InSight:
@@ -56,8 +58,10 @@ class InSight:
 
     def __init__(self, texts: Iterable[str]) -> None:
         """Look at what stays."""
-        self._names = set(names.names_mentioned_in("\n".join(texts)))
-        self._names_of: dict[str, tuple[str, ...]] = {}  # by run
+        self._names: set[str] = set()
+        self._names_of: dict[str, list[str]] = {}  # by chunk
+        for chunk in set(mentions.chunks_of("\n".join(texts))):
+            self._names.update(self._names_in(chunk))
 
     def fill_line(self, line: str, original: str) -> str:
         """A line with what its original says and nothing else does, as far as there is room."""
@@ -83,36 +87,51 @@ class InSight:
         bare = self._bare_names(lost, room)
         return mark.replace("]", f"; {stub.NAMES}{bare}]") if bare else mark
 
-    def _lost_names_and_best_lines(self, original: str) -> tuple[Counter[str], list[_Quotable]]:
+    def _lost_names_and_best_lines(self, original: str) -> tuple[dict[str, int], list[_Quotable]]:
         """The names that are not in sight, by how often they occur, and short lines with most."""
         lines = cold.without_line_numbers(original).split("\n")
-        runs_of = list(map(names.runs_in, lines))
-        fresh = {run: self._fresh_names_in(run) for run in set().union(*runs_of)}
-        fresh = {run: found for run, found in fresh.items() if found}
-        lost: Counter[str] = Counter()
+        chunks_of = list(map(mentions.chunks_of, lines))
+        counts = Counter(itertools.chain.from_iterable(chunks_of))
+        fresh = self._fresh_names_by_chunk(counts)
+        lost: dict[str, int] = {}
+        for chunk, found in fresh.items():
+            for name in found:
+                lost[name] = lost.get(name, 0) + counts[chunk]
         quotable = []
-        for at, runs in enumerate(runs_of):
-            said = [name for run in runs if run in fresh for name in fresh[run]]
-            if said:
-                lost.update(said)
-                text = lines[at].strip()
-                if len(text) <= _QUOTED_CHARACTERS:
-                    quotable.append(_Quotable(at, text, frozenset(said)))
-        best = sorted(quotable, key=lambda each: -each.worth(lost))[:_MOST_CANDIDATES]
+        for at, chunks in enumerate(chunks_of):
+            if fresh.keys().isdisjoint(chunks):
+                continue
+            text = lines[at].strip()
+            if len(text) <= _QUOTED_CHARACTERS:
+                said = frozenset([name for each in chunks for name in fresh.get(each, ())])
+                quotable.append(_Quotable(at, text, said))
+        # As yet all of their names are lost.
+        quotable.sort(key=lambda each: -len(each.names) / (len(each.text) + _QUOTING))
+        best = quotable[:_MOST_CANDIDATES]
         flat = [each._replace(text=flatten(each.text, _QUOTED_CHARACTERS)) for each in best]
         return lost, flat
 
-    def _fresh_names_in(self, run: str) -> list[str]:
-        if run not in self._names_of:
-            self._names_of[run] = tuple(names.names_within_run(run))
-        return [name for name in self._names_of[run] if name not in self._names]
+    def _fresh_names_by_chunk(self, chunks: Iterable[str]) -> dict[str, list[str]]:
+        """The names in chunks that are not in sight; chunks without any are left out."""
+        fresh = {}
+        for chunk in chunks:
+            lost = [name for name in self._names_in(chunk) if name not in self._names]
+            if lost:
+                fresh[chunk] = lost
+        return fresh
 
-    def _say(self, text: str, lost: Counter[str]) -> None:
-        for name in names.names_mentioned_in(text):
+    def _names_in(self, chunk: str) -> list[str]:
+        found = self._names_of.get(chunk)
+        if found is None:
+            found = self._names_of[chunk] = mentions.names_in_chunk(chunk)
+        return found
+
+    def _say(self, text: str, lost: dict[str, int]) -> None:
+        for name in mentions.names_mentioned_in(text):
             self._names.add(name)
             lost.pop(name, None)
 
-    def _bare_names(self, lost: Counter[str], room: int) -> str:
+    def _bare_names(self, lost: dict[str, int], room: int) -> str:
         """Names alone: the most frequent first, the shorter before the longer."""
         said = []
         for name in sorted(lost, key=lambda name: (-lost[name], len(name), name)):

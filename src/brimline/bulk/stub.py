@@ -7,12 +7,15 @@ each of the forms they had: with and without `path`, `source`, `~tokens` and `ex
 
 from __future__ import annotations
 
-import json
 import re
-from typing import Any, NamedTuple
 
 from brimline.bulk import layout
+from brimline.fast.io import NamedTuple
 from brimline.foreign import flatten
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 # How a reference begins, in every form that was ever written.
 BEGINNINGS = ("[brimline stored ", "[CCM_CACHED]", "Cached (")
@@ -21,19 +24,19 @@ LINE = "[brimline: "
 _SUBJECT_CHARACTERS = 80
 # What follows is a part of the original, and names that stand in it.
 _SAYING, NAMES = "; parts of it:]\n", "names: "
-_LINE = re.compile(
+_LINE = (
     r"\[brimline: .{1,200}: ([\d,]{1,20}) bytes, recall (sha256:[0-9a-f]{12})"
     rf"(?:[^\]]*\]|{re.escape(_SAYING)}(?s:.*))"
 )
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
-_REFERENCE = re.compile(
+# Compiled when it is first asked for.
+_REFERENCE = (
     r"\[brimline stored (?:(?P<bytes>\d+) bytes|content)"
     r"(?:, (?P<lines>\d+) lines)?(?:, exit (?P<exit>-?\d+))?(?:, ~\d+ tokens)?"
     rf"(?:, pinned (?P<pinned>soft|hard))?(?:, tool (?P<tool>{_QUOTED}))?"
     rf"(?:, from (?P<source>{_QUOTED}))?(?:, in {_QUOTED})?"
     r": (?P<key>sha256:[0-9a-f]{64})\]"
-    r"|\[CCM_CACHED\]\n(?P<body>(?:(?!\[CCM_CACHED\]).)*?)\n\[/CCM_CACHED\]",
-    re.DOTALL,
+    r"|\[CCM_CACHED\]\n(?P<body>(?:(?!\[CCM_CACHED\]).)*?)\n\[/CCM_CACHED\]"
 )
 _COUNT = re.compile(r"-?\d{1,18}", re.ASCII)
 
@@ -52,6 +55,8 @@ class Stub(NamedTuple):
 
 def build_reference_head(stub: Stub) -> str:
     """The text of a reference."""
+    import json
+
     parts = ["content" if stub.content_bytes is None else f"{stub.content_bytes} bytes"]
     if stub.lines is not None:
         parts.append(f"{stub.lines} lines")
@@ -90,7 +95,7 @@ def line_that_says(line: str, said: str) -> str:
 
 def bytes_and_key_of_line(text: str) -> tuple[int, str] | None:
     """Return how many bytes a line stands for, and its short key; None where the text is none."""
-    told = _LINE.fullmatch(text)
+    told = re.fullmatch(_LINE, text)
     return (int(told[1].replace(",", "")), told[2]) if told else None
 
 
@@ -110,7 +115,7 @@ def how_to_get_the_rest_text(key: str, program: str = "", *also: str) -> str:
 
 def first_reference_in(text: str) -> Stub | None:
     """The first reference in a text, in any form; None without one."""
-    for match in _REFERENCE.finditer(text):
+    for match in re.finditer(_REFERENCE, text, re.DOTALL):
         told: dict[str, Any] = match.groupdict()
         if told["body"] is not None:
             parts = [line.partition(":") for line in told["body"].split("\n")]
@@ -134,6 +139,8 @@ def _unquote_value(text: str | None) -> str | None:
     """A value; blocks quote only what is more than one plain line."""
     if text is None or not text.startswith('"'):
         return text
+    import json
+
     try:
         return str(json.loads(text, strict=False))
     except ValueError:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline.bulk import put
 from brimline.fast import io, json
 from brimline.transcript import clienttools
 
@@ -23,9 +22,6 @@ _PERSISTED = ("persistedOutputPath", "persistedOutputSize")
 # Marks of a command whose exit nobody knows.
 _UNCLEAR = ("interrupted", "returnCodeInterpretation", "backgroundTaskId")
 _ANY_TEXT = ("utf-8", "surrogatepass")
-# What the client puts before each line of a file.
-NUMBERING = " 0123456789\t→"
-_FINGERPRINT_DIGITS = 24
 
 
 class ToolResult(NamedTuple):
@@ -207,12 +203,6 @@ def _parse_mcp_answer(_: dict[str, Any], response: Any) -> ToolResult | None:
 
 def _is_text_block(block: dict[str, Any]) -> bool:
     return block.get("type") == "text" and isinstance(block.get("text"), str)
-
-
-def fingerprint_of_lines(lines: list[str]) -> str:
-    """Return what tells a preview from any other text, though the client may number its lines."""
-    bare = "\n".join([line.lstrip(NUMBERING).rstrip() for line in lines])
-    return put.sha256(bare.encode("utf-8", "replace"))[:_FINGERPRINT_DIGITS]
 
 
 _READERS: dict[str, Callable[[dict[str, Any], Any], ToolResult | None]] = {

@@ -12,7 +12,7 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import models
-from brimline.transcript import words
+from brimline.transcript.calls import may_be_users_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -283,7 +283,7 @@ def _read_result(role: str, block: dict[str, Any], calls: _Calls) -> _Said:
     if text is None:
         shown = _compact_json(block.get("content"))
         return _Said(shown, _IMAGE_TOKENS, OTHER, call, tool, arguments)
-    is_users = words.may_be_users_words(tool or None, text, is_error=block.get("is_error") is True)
+    is_users = may_be_users_words(tool or None, text, is_error=block.get("is_error") is True)
     kind = RESULT if tool and role == "user" and not is_users else OTHER
     return _Said(
         text, models.tokens_of_result(len(text)) + models.RESULT_TOKENS, kind, call, tool, arguments

@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from brimline.bulk import names
+from brimline.bulk import mentions
 from brimline.compaction import blocks
 from brimline.transcript import clienttools
 
@@ -68,7 +68,7 @@ class Clock:
     def _note_references_in_message(self, message: list[Block]) -> None:
         """Follow the names in one message; references first: a call does not refer to itself."""
         items = [block for block in message if block.kind != blocks.OTHER]
-        named = {block.id: names.names_mentioned_in(_text_of_block(block)) for block in items}
+        named = {block.id: mentions.names_mentioned_in(_text_of_block(block)) for block in items}
         for block in items:
             if block.kind == blocks.CALL:
                 self._note_items_referred_to(block, named[block.id])

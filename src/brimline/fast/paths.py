@@ -196,6 +196,16 @@ def safe_session_id(session_id: object) -> str:
     return kept or "nosession"
 
 
+def transcript_of_session(session_id: str) -> str:
+    """The client's file of a session, in whichever project; empty where there is none."""
+    parent = f"{client_config_dir()}/projects"
+    for project in io.list_names(parent):
+        path = f"{parent}/{project}/{session_id}.jsonl"
+        if io.system.access(io.path_bytes(path), 0):
+            return path
+    return ""
+
+
 def project_transcripts_dir(project_dir: str) -> str:
     """The folder in which the client keeps a project's sessions."""
     # The client counts in units of UTF-16, of which rarer characters take two.

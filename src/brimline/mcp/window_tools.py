@@ -6,7 +6,7 @@ from typing import Any
 
 from brimline.budget import operations
 from brimline.errors import SessionError
-from brimline.fast import io, policy
+from brimline.fast import io, paths, policy
 from brimline.gauge import context, reading, wording
 from brimline.state.session import SessionState
 from brimline.transcript import find
@@ -24,7 +24,7 @@ def status_text(home_dir: str, project_dir: str) -> str:
         session, which = _session_and_which(project_dir)
     except SessionError:
         return "[brimline context_status] Unknown: this project has no session yet."
-    path = next(iter(find.files_beginning_with(f"{session}.jsonl")), None)
+    path = paths.transcript_of_session(session) or None
     settings, state = policy.load(home_dir, project_dir), SessionState(home_dir, session)
     now = reading.measure_session(path, state, settings, requests=reading.HISTORY_REQUESTS)
     if now.occupancy_tokens is None and path:

@@ -8,20 +8,21 @@ At the slightest doubt the answer is to pass, so that the client makes its own s
 
 from __future__ import annotations
 
-import binascii
-import contextlib
 import functools
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import models
 from brimline.bulk import cold, layout, put, said, stub
 from brimline.bulk.previews import Previews
 from brimline.errors import StoreError
-from brimline.transcript import clearings, clienttools, find
+from brimline.fast import io, paths
+from brimline.fast.io import NamedTuple
+from brimline.transcript import clienttools
 from brimline.transcript.calls import Call
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from typing import Any
 
 # A question ahead: nothing is moved yet.
 _AHEAD = "precompute"
@@ -121,10 +122,15 @@ def store_cold_and_answer(
 
 def _stand_ins_of_client(session: str) -> dict[str, str]:
     """What the client sends in the place of results, by call; nothing where no file tells."""
-    path = next(iter(find.files_beginning_with(f"{session}.jsonl")), None)
-    with contextlib.suppress(OSError):
-        return clearings.stand_ins_by_call(path) if path else {}
-    return {}
+    path = paths.transcript_of_session(session)
+    if not path or not io.does_file_contain(path, clienttools.CUT_MARK):
+        return {}
+    from brimline.transcript import clearings
+
+    try:
+        return clearings.stand_ins_by_call(path)
+    except OSError:
+        return {}
 
 
 def _sum_movable_tokens(
@@ -208,10 +214,12 @@ def _add_result(found: Conversation, result: dict[str, Any], shown: Previews | N
         found.images[call.id] = image
     call = call.answered(text, is_error=is_error, has_image=bool(image))
     stand_in = found.cut_by_client.get(call.id)
-    is_cut = stand_in is not None and clearings.is_sent_as_stand_in(stand_in, call)
-    if stand_in is not None and is_cut and not (call.is_users or image):
-        call = call._replace(characters=len(stand_in))  # what is not sent is no bulk
-        found.cut_calls.append(call)
+    if stand_in is not None and not (call.is_users or image):
+        from brimline.transcript import clearings
+
+        if clearings.is_sent_as_stand_in(stand_in, call):
+            call = call._replace(characters=len(stand_in))  # what is not sent is no bulk
+            found.cut_calls.append(call)
     found.tokens += models.tokens_of_result(call.characters or 0)
     found.calls[call.id] = call
     found.texts[call.id], found.behind[call.id] = text, whole[len(text) :]
@@ -241,7 +249,7 @@ class _Mover:
         call = gone.call
         text, image = conversation.texts[call.id], conversation.images.get(call.id, "")
         note = _note_on_image_for_line(call, text) if image else ""
-        data = text.encode("utf-8", "surrogatepass") or binascii.a2b_base64(image)
+        data = text.encode("utf-8", "surrogatepass") or _bytes_of_base64(image)
         original = self.shown.original_of(call.id, text)
         key = original.key if original else self._store(data, call)
         if key is None:
@@ -342,6 +350,12 @@ def _first_image_base64_in(value: Any) -> str:
     holder = source if isinstance(source, dict) else value
     data = holder.get("base64") or (holder.get("data") if value.get("type") == "image" else None)
     return data if isinstance(data, str) else _first_image_base64_in(value.get("content"))
+
+
+def _bytes_of_base64(text: str) -> bytes:
+    import binascii
+
+    return binascii.a2b_base64(text)
 
 
 def _input_tokens(value: Any) -> float:

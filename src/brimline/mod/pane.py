@@ -10,12 +10,11 @@ import itertools
 from typing import TYPE_CHECKING, Any
 
 from brimline import output
-from brimline.fast import policy
+from brimline.fast import paths, policy
 from brimline.figures import history, lookback, savings, store
 from brimline.gauge import composition_text, reading, window, wording
 from brimline.gauge.context import ContextReader
 from brimline.state.session import SessionState
-from brimline.transcript import find
 from brimline.transcript.typed import Session
 
 if TYPE_CHECKING:
@@ -47,9 +46,9 @@ def respond(request: dict[str, Any], home_dir: str) -> dict[str, Any]:
         OSError, StateError: what is kept of the session cannot be read.
     """
     session = request["session"]
-    path = next(iter(find.files_beginning_with(f"{session}.jsonl")), None)
+    path = paths.transcript_of_session(session)
     with output.temporary_terminal_columns(request["columns"]):
-        if path is None:
+        if not path:
             return {"rows": _rows_of_text_lines(output.wrapped_text(wording.status_sentence(None)))}
         return _answer_for_session(path, SessionState(home_dir, session), request, home_dir)
 

@@ -29,14 +29,15 @@ here, the answer is to pass, with exit code 0, and the failure becomes one line 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
 
 from brimline import models
 from brimline.fast import io, json, paths, policy
 from brimline.state.session import MOVED_OUT, SessionState
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     from brimline.bulk import put
 
@@ -138,13 +139,11 @@ def _answer_compaction(
 
 def _line_at_seam(moved: int, used_tokens: int | None, freed_tokens: float) -> str:
     """Say to the person, on the screen, what became of the session where it was compacted."""
-    from brimline import output
-
     freed = f"about {round(freed_tokens / 1_000)}k tokens freed"
     if used_tokens:
         left_tokens = max(0, used_tokens - freed_tokens)
         freed = f"{used_tokens / 1_000:.0f}k → {left_tokens / 1_000:.0f}k tokens"
-    results = output.count_text(moved, "old result")
+    results = f"{moved:,} old result{'' if moved == 1 else 's'}"
     return (
         f"compacted here, without a model: {freed}. {results} moved out, and a recall brings "
         "each back; every word stays."
@@ -186,11 +185,9 @@ def save_checkpoint(home_dir: str, request: dict[str, Any], values: dict[str, An
     """Write down the state of the work, which the client's own way does at PreCompact."""
     from brimline.carry import checkpoint, fold, ledger, links, notes
     from brimline.errors import StateError
-    from brimline.transcript import find
 
     session = request["session"]
-    files = [request.get("transcript"), *find.files_beginning_with(f"{session}.jsonl")]
-    transcript = next(filter(None, files), None)
+    transcript = request.get("transcript") or paths.transcript_of_session(session) or None
     record = ledger.load(home_dir, session)
     try:
         if fold.fold_new_rows(record, transcript, most_bytes=_MOST_BYTES):
@@ -218,12 +215,13 @@ def _record_moved_out_in_spool(
     Raises:
         OSError: it cannot be written; then nothing may be replaced either.
     """
-    from brimline.bulk import previews
-
     figures: dict[str, Any] = {"results": len(answer["results"]), "inputs": len(answer["inputs"])}
     figures |= {"freed_tokens": answer["freed_tokens"], "seconds": seconds}
     figures["trigger"] = request["trigger"]
-    figures["beside"] = list(map(previews.fingerprint, request.get("beside") or ()))
+    if request.get("beside"):
+        from brimline.bulk import previews
+
+        figures["beside"] = list(map(previews.fingerprint, request["beside"]))
     SessionState(home_dir, request["session"]).spool_event(MOVED_OUT, figures)
 
 

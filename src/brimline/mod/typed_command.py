@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from brimline.fast import paths
 from brimline.hooks.turn import Turn
-from brimline.transcript import find
 
 
 def respond(request: dict[str, Any], home_dir: str) -> dict[str, Any]:
@@ -33,7 +33,7 @@ class Event:
         self.name, self.payload, self.agent_id = "UserPromptSubmit", request, None
         self.session_id, self.cwd = request["session"], request["cwd"]
         self.prompt = f"/brim:{request.get('name')} {request.get('arguments')}"
-        self.transcript = next(iter(find.files_beginning_with(f"{self.session_id}.jsonl")), "")
+        self.transcript = paths.transcript_of_session(self.session_id)
 
     def added_characters(self) -> int:
         """Nothing: what is typed here is not sent."""

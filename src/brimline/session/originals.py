@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.bulk import cold, contents, layout, put, stub
 from brimline.bulk.previews import Previews
+from brimline.fast import io
 from brimline.session import restore
 from brimline.state import forgotten
 from brimline.transcript import clearings, clienttools, find, read, row
@@ -74,7 +75,7 @@ def put_back_into_store(home_dir: str, text: str) -> bool:
     for path in find.all_transcripts():
         if time.monotonic() > until:
             return False
-        if find.file_contains(path, mark) and any(
+        if io.does_file_contain(path, mark) and any(
             _find_and_store(home_dir, place, digits)
             for place in _session_and_origin_files(home_dir, path)
         ):
@@ -135,7 +136,7 @@ def store_unsent_results_fitting(
         return
     cut, end = clearings.stand_ins_by_call(path), _offset_of_last_compaction(path)
     # The service does not say which: any.
-    is_any = find.file_contains(path, _CLEARED_BY_SERVICE)
+    is_any = io.does_file_contain(path, _CLEARED_BY_SERVICE)
     if not (cut or end or is_any):
         return
     fitting = (

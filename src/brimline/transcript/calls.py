@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from brimline.fast.io import NamedTuple
 
-from brimline.transcript import words
+REFUSED = "The user doesn't want to proceed with this tool use."
+CLARIFIES = "The user wants to clarify these questions"
+# Tools that put something before the user: whatever they return, the user had a say in it.
+_ASKING_TOOLS = ("AskUserQuestion", "ExitPlanMode")
+# How a result begins that may hold words of the user: refused, in a subagent too; a question that
+# was answered, a plan that was approved.
+_REFUSALS = (REFUSED, "Permission for this tool use was denied")
+_ASKED = (
+    *("User has answered your question", "Your questions have been answered", "The user answered:"),
+    *("The user responded:", "User has approved", CLARIFIES),
+)
+_SAID = "he user said:"
+_SAID_WITHIN_CHARACTERS = 600
 
 
 class Call(NamedTuple):
@@ -42,5 +54,27 @@ class Call(NamedTuple):
             characters=len(text),
             is_error=is_error,
             has_image=has_image,
-            is_users=words.may_be_users_words(self.tool or None, text, **marks),
+            is_users=may_be_users_words(self.tool or None, text, **marks),
         )
+
+
+def may_be_users_words(
+    tool: str | None, text: str, *, is_error: bool, is_marked: bool = False
+) -> bool:
+    """Tell whether a tool result may hold the user's words; who edits a conversation leaves it.
+
+    A refusal with words, an answer, an approved plan. A request to the model has only the text, so
+    a failing tool can forge this; all that it gains is that its result stays.
+
+    Args:
+        tool: the tool's name; None where the call is not known.
+        text: what the model was told.
+        is_error: whether the result says that the call failed.
+        is_marked: whether the client itself marked it, as in `row.Result`.
+    """
+    if is_marked or tool in _ASKING_TOOLS:
+        return True
+    begin = text[:_SAID_WITHIN_CHARACTERS].lstrip().removeprefix("Error: ")
+    if tool is None and begin.startswith(_ASKED):
+        return True
+    return is_error and (begin.startswith(_REFUSALS) or _SAID in begin)

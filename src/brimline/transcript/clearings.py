@@ -11,8 +11,8 @@ import contextlib
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline.fast import clock, json
-from brimline.transcript import clienttools, find, read, row
+from brimline.fast import clock, io, json
+from brimline.transcript import clienttools, read, row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +26,6 @@ _NAMES = {
     SERVICE: "by the service",
     NOBODY: "after a pause, and no record says by whom",
 }
-_MARK = b'"tool_results_cut"'
 _EDITS_MARK = b'"applied_edits"'
 _SENT_WHOLE = (*clienttools.DELEGATING, "Skill", "TaskCreate")
 _LOOK_BYTES = 1 << 20
@@ -78,9 +77,9 @@ def stand_ins_by_call(path: str) -> dict[str, str]:
         OSError: the file cannot be read.
     """
     found: dict[str, str] = {}
-    if not find.file_contains(path, _MARK):
+    if not io.does_file_contain(path, clienttools.CUT_MARK):
         return found
-    for value in read.rows_of_file(path, (_MARK, b"ompact")):
+    for value in read.rows_of_file(path, (clienttools.CUT_MARK, b"ompact")):
         if row.is_compaction_row(value):
             found = {}
         call_ids, stand_in, _ = row.cut_results(value)
@@ -94,7 +93,7 @@ def last_cut(path: str) -> tuple[float, list[str], int]:
     The time is 0 where it does not say so.
     """
     with contextlib.suppress(OSError):
-        for value in json.rows_backward(path, _MARK, _LOOK_BYTES):
+        for value in json.rows_backward(path, clienttools.CUT_MARK, _LOOK_BYTES):
             fields = row.as_object(value)
             call_ids, _, tokens = row.cut_results(fields)
             if call_ids:

@@ -21,6 +21,9 @@ MCP_PREFIX = "mcp__"
 # They report back to the model in a sentence; their records hold whole files.
 TERSE = frozenset({*EDITING, "TodoWrite", "Skill"})
 
+# Holds the calls whose results the client leaves out of its requests.
+CUT_MARK = b'"tool_results_cut"'
+
 # Above so many characters the client keeps a result in a file and shows its beginning; a Read is
 # bounded by its own limits.
 _SHOWN_WHOLE_CHARACTERS = {"Bash": 30_000, "Grep": 20_000, "Read": 1 << 62}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import glob
-import mmap
 import os
 from typing import TYPE_CHECKING
 
@@ -165,7 +164,7 @@ def transcript_it_went_on_from(path: str) -> str | None:
     if mark is None:
         return None
     for each in files_beside_newest_first(path)[:MOST_ORIGINS]:
-        if file_contains(each, mark) and _mark_of_first_kept_message(each) != mark:
+        if io.does_file_contain(each, mark) and _mark_of_first_kept_message(each) != mark:
             return each
     return None
 
@@ -187,17 +186,6 @@ def _mark_of_first_kept_message(path: str) -> bytes | None:
                 return None
             is_behind = is_behind or row.is_compaction_row(fields)
     return None
-
-
-def file_contains(path: str, mark: bytes) -> bool:
-    """Tell whether some bytes stand in a file."""
-    with (
-        contextlib.suppress(OSError, ValueError),  # gone, or empty
-        read.open_transcript_file(path) as file,
-        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
-    ):
-        return data.find(mark) >= 0
-    return False
 
 
 def checked_transcript(path: str) -> str:

@@ -3,17 +3,17 @@
 The client, hooks and brimline itself write where the user's words stand, and any program can print
 what the client prints. So a message is taken without what was put around it, and an answer or a
 refusal is quoted only in the client's own shapes (`refusal_words`, `answer_words`). Who edits a
-conversation errs on the other side: whatever may be the user's stays as it is
-(`may_be_users_words`).
+conversation errs on the other side (`calls.may_be_users_words`).
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from brimline.transcript import row
+from brimline.transcript.calls import CLARIFIES, REFUSED
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
@@ -28,7 +28,6 @@ _NOT_THE_USERS = (
     *("Caveat: The messages below were generated", "Operation stopped by hook:"),
     *("This session is being continued from a previous", "Base directory for this skill: /"),
 )
-# Output of the client's own commands, and marks of an interruption.
 # What is put around or before the user's words, and goes.
 _AROUND = re.compile(r"<(/?)(system-reminder|ide_\w+)>")
 # The client's own commands and ours: what they are given says nothing about the work.
@@ -38,13 +37,9 @@ _CLIENT_COMMANDS = re.compile(
     "|plugin|quit|release-notes|rename|resume|rewind|status|statusline|tasks|terminal-setup|theme"
     r"|todos|upgrade|usage|vim|(?:[\w-]+:)?brim:\w+)(?:\s|$)"
 )
-# Tools that put something before the user: whatever they return, the user had a say in it.
-_ASKING_TOOLS = ("AskUserQuestion", "ExitPlanMode")
 # The client's own two shapes of a refusal; any program can print the words.
-_REFUSED = "The user doesn't want to proceed with this tool use."
-_REFUSED_COPIES = ("Error: " + _REFUSED, "User rejected tool use")
+_REFUSED_COPIES = ("Error: " + REFUSED, "User rejected tool use")
 _REFUSED_BECAUSE = "the user said:\n"
-_CLARIFIES = "The user wants to clarify these questions"
 # Clients differ in how they tell the model what was answered.
 _ANSWERED = re.compile(
     r"(?:User has answered your questions|Your questions have been answered|The user (?:answered"
@@ -53,37 +48,6 @@ _ANSWERED = re.compile(
 )
 # And they may add this to a refusal.
 _ADDED = "\n\nNote: The user's next message"
-# How a result begins that may hold words of the user: refused, in a subagent too; a question that
-# was answered, a plan that was approved.
-_REFUSALS = (_REFUSED, "Permission for this tool use was denied")
-_ASKED = (
-    *("User has answered your question", "Your questions have been answered", "The user answered:"),
-    *("The user responded:", "User has approved", _CLARIFIES),
-)
-_SAID = "he user said:"
-_SAID_WITHIN_CHARACTERS = 600
-
-
-def may_be_users_words(
-    tool: str | None, text: str, *, is_error: bool, is_marked: bool = False
-) -> bool:
-    """Tell whether a tool result may hold the user's words; who edits a conversation leaves it.
-
-    A refusal with words, an answer, an approved plan. A request to the model has only the text, so
-    a failing tool can forge this; all that it gains is that its result stays.
-
-    Args:
-        tool: the tool's name; None where the call is not known.
-        text: what the model was told.
-        is_error: whether the result says that the call failed.
-        is_marked: whether the client itself marked it, as in `row.Result`.
-    """
-    if is_marked or tool in _ASKING_TOOLS:
-        return True
-    begin = text[:_SAID_WITHIN_CHARACTERS].lstrip().removeprefix("Error: ")
-    if tool is None and begin.startswith(_ASKED):
-        return True
-    return is_error and (begin.startswith(_REFUSALS) or _SAID in begin)
 
 
 def users_own_message(fields: dict[str, Any]) -> str:
@@ -131,7 +95,7 @@ def refusal_words(tool: str, result: row.Result) -> str | None:
     """
     is_refusal = (
         result.is_error
-        and result.text.startswith(_REFUSED)
+        and result.text.startswith(REFUSED)
         and isinstance(result.copy, str)
         and result.copy.startswith(_REFUSED_COPIES)
         and not tool.startswith("mcp__")
@@ -140,7 +104,7 @@ def refusal_words(tool: str, result: row.Result) -> str | None:
     if not is_refusal:
         return None
     words = result.text.partition(_REFUSED_BECAUSE)[2].partition(_ADDED)[0].strip()
-    return "" if words.startswith(_CLARIFIES) else words
+    return "" if words.startswith(CLARIFIES) else words
 
 
 def answer_words(tool: str, result: row.Result) -> str:
