@@ -8,8 +8,12 @@ from typing import Any
 import pytest
 
 from brimline.bulk import dumps, kinds
-from brimline.bulk.dumps import _MOST_KEYS
+from brimline.bulk.dumps import _COMPARED_ITEMS, _MOST_KEYS, _SAMPLE_CHARACTERS
 from brimline.bulk.preview import Excerpt
+
+DULL = [f"k{n}" for n in range(dumps._MOST_DULL)]
+DEPTH = dumps._MOST_DEPTH
+SAMPLE = "x " + "y" * (_SAMPLE_CHARACTERS - 2)
 
 
 def described(value: Any, budget: int = 4_000) -> str:
@@ -38,18 +42,18 @@ def described(value: Any, budget: int = 4_000) -> str:
         ([1, {"a": 1}], "[2 × 1]"),
         ([], "[]"),
         ([[]], "[1 × []]"),
-        ({"a": {"b": {"c": {"d": {"e": 1}}}}}, "{a: {b: {c: {d: {1 keys}}}}}"),
-        ([[[[[1, 2]]]]], "[1 × [1 × [1 × [1 × [2 items]]]]]"),
-        ({"s": "x y" * 20}, f'{{s: "{"x y" * 20}"}}'),
-        ({"s": "x y" * 21}, f'{{s: "{"x y" * 20}…63"}}'),
-        ({f"k{n}": None for n in range(6)}, "{k0 k1 k2 k3 k4 k5}"),
-        ({f"k{n}": None for n in range(7)}, "{k0 k1 k2 k3 k4 k5 +1 keys}"),
+        ('{"a":' * DEPTH + '{"e": 1}' + "}" * DEPTH, "{a: " * DEPTH + "{1 keys}" + "}" * DEPTH),
+        ("[" * DEPTH + "[1, 2]" + "]" * DEPTH, "[1 × " * DEPTH + "[2 items]" + "]" * DEPTH),
+        ({"s": SAMPLE}, f'{{s: "{SAMPLE}"}}'),
+        ({"s": f"{SAMPLE}z"}, f'{{s: "{SAMPLE}…{_SAMPLE_CHARACTERS + 1}"}}'),
+        (dict.fromkeys(DULL), f"{{{' '.join(DULL)}}}"),
+        (dict.fromkeys([*DULL, "k"]), f"{{{' '.join(DULL)} +1 keys}}"),
         (
             {f"k{n}": 1 for n in range(_MOST_KEYS + 1)},
-            "{" + ", ".join(f"k{n}: 1" for n in range(_MOST_KEYS)) + ", k24}",
+            "{" + ", ".join(f"k{n}: 1" for n in range(_MOST_KEYS)) + f", k{_MOST_KEYS}}}",
         ),
-        ([{"a": None}] * 50 + [{"a": 1}], "[51 × {a}]"),
-        ([{"a": None}] * 49 + [{"a": 1}], "[50 × {a: 1}]"),
+        ([{"a": None}] * _COMPARED_ITEMS + [{"a": 1}], f"[{_COMPARED_ITEMS + 1} × {{a}}]"),
+        ([{"a": None}] * (_COMPARED_ITEMS - 1) + [{"a": 1}], f"[{_COMPARED_ITEMS} × {{a: 1}}]"),
     ],
 )
 def test_a_document_is_described_by_its_keys_with_a_sample_of_each(value: Any, shape: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 from brimline.bulk import judge, tool_results
 from brimline.bulk.judge import Rules
 
-from .conftest import LOG, SOURCE
+from .conftest import LOG, SOURCE, cut
 
 KEY = "sha256:" + "0123456789abcdef" * 4
 
@@ -88,6 +88,7 @@ def reason(tool: str, arguments: dict[str, Any], text: str, rules: Rules, **mark
     return judge.judge(case, rules, lambda path: path == "/p/edited.py").reason
 
 
+LARGEST = judge._LARGEST_CONFIGURATION_BYTES
 READ = {"file_path": "/p/a.py"}
 FAILED = f"{LOG[:9_000]}\nFAILED tests/test_a.py\n"
 
@@ -108,8 +109,8 @@ FAILED = f"{LOG[:9_000]}\nFAILED tests/test_a.py\n"
         ("Read", READ | {"limit": 5}, SOURCE, {}, judge.PAGE),
         ("Read", READ | {"limit": 5}, SOURCE, {"was_read": True}, ""),
         ("Read", {"file_path": "/p/edited.py"}, SOURCE, {"was_read": True}, judge.EDITED),
-        ("Read", {"file_path": "/p/a.toml"}, SOURCE[:100_000], {}, judge.CONFIGURATION),
-        ("Read", {"file_path": "/p/a.toml"}, SOURCE[:100_001], {}, ""),
+        ("Read", {"file_path": "/p/a.toml"}, cut(SOURCE, LARGEST), {}, judge.CONFIGURATION),
+        ("Read", {"file_path": "/p/a.toml"}, cut(SOURCE, LARGEST + 1), {}, ""),
         ("Bash", {"command": "git status"}, LOG[:9_000], {}, judge.BRIEF),
         ("Bash", {"command": "make"}, FAILED, {}, judge.FAILED),
         ("Bash", {"command": "make"}, FAILED, {"was_read": True}, ""),
@@ -151,9 +152,9 @@ def test_what_has_another_shape_is_left_alone(tool: str, response: Any) -> None:
 
 
 def test_binary_output_on_disk_is_kept_byte_by_byte(tmp_path: Any) -> None:
-    """A zero within its first eight thousand bytes tells it."""
-    texts = []
-    for at in (8_191, 8_192):
+    """A zero within its first thousands of bytes tells it."""
+    texts, sample = [], tool_results._BINARY_SAMPLE_BYTES
+    for at in (sample - 1, sample):
         path = tmp_path / str(at)
         path.write_bytes(b"\xc3\xb6" + b"x" * (at - 2) + b"\0")
         answer = {"stdout": "", "stderr": "", "persistedOutputPath": str(path)}
