@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline.bulk import hook, kinds
+from brimline.bulk import hook, judge, kinds
 from brimline.bulk.kinds import _FEWEST_LINES
 
 from .conftest import LOG, SOURCE, cut
@@ -44,11 +44,12 @@ def test_bulk_is_previewed_from_eight_thousand_bytes_on_and_content_from_twenty_
     command, text, most = row["command"], TEXTS[row["text"]], row["most"]
     assert player.bash(command, cut(text, most)) is None
 
-    shown = player.bash(command, cut(text, most + (60_000 if command == "git diff" else 1)))
+    text = cut(text, most + (60_000 if command == "git diff" else 1))
+    shown = player.bash(command, text)
 
     assert shown is not None
     assert shown.startswith("[brimline stored")
-    assert len(shown) < (27_000 if command == "git diff" else 6_000 if most > 8_000 else 2_600)
+    assert len(shown) < len(text) / 2
 
 
 def test_failing_output_passes(player: Player) -> None:
@@ -81,7 +82,10 @@ def test_configuration_and_instructions_pass_up_to_a_hard_limit(player: Player, 
     """By Read and by a command that shows the file."""
     assert player.read(f"/p/{name}", cut(PROSE, 30_000)) is None
     assert player.bash(f"cat /p/{name}", cut(PROSE, 30_000)) is None
-    assert player.read(f"/p/{name}", (PROSE * 4)[:100_001]) is not None
+    assert (
+        player.read(f"/p/{name}", cut(PROSE * 9, judge._LARGEST_CONFIGURATION_BYTES + 1))
+        is not None
+    )
 
 
 @pytest.mark.row("S3-18")
@@ -185,10 +189,14 @@ def test_the_reference_says_what_it_stands_for_and_leads_back_to_every_byte(play
     assert len(text) > 200_000
 
 
-def plain(count: int) -> list[str]:
-    """Lines of prose that are all different."""
-    words = [chr(97 + n % 26) + chr(97 + n // 26) for n in range(count)]
-    return [f"the {word} thing stays as it was" for word in words]
+def plain(count: int, form: str = "the {} thing stays as it was") -> list[str]:
+    """Lines of a form, of prose at first, that are all different."""
+    return [form.format(chr(97 + n % 26) + chr(97 + n // 26)) for n in range(count)]
+
+
+def over(share: float, of: int = _FEWEST_LINES) -> int:
+    """The fewest lines that are more than such a share."""
+    return int(round(share * of, 3)) + 1
 
 
 def kind(lines: list[str], tool: str = "Bash", files: list[str] | None = None) -> str:
@@ -196,60 +204,69 @@ def kind(lines: list[str], tool: str = "Bash", files: list[str] | None = None) -
     return kinds.kind_of_output("\n".join(lines), lines, tool, files or [])
 
 
-TIMES = "10:11:12 something"
 TITLES = "## A title"
-HIT = "src/app.py:12: hit"
-CELLS = "one,two,three,four of them"
 
 
 @pytest.mark.parametrize(
-    ("line", "fewest", "taken_for", "otherwise"),
+    ("form", "fewest", "taken_for"),
     [
-        (TIMES, 16, kinds.LOG, kinds.PROSE),
-        ("it all passed", 10, kinds.LOG, kinds.PROSE),
-        (CELLS, 28, kinds.DUMP, kinds.LOG),
-        (HIT, 19, kinds.FOUND, kinds.PROSE),
-        ("./src/app.py", 28, kinds.PATHS, kinds.LOG),
+        ("10:11:12 something {}", over(kinds._TIMES_SHARE), kinds.LOG),
+        ("{} all passed", over(kinds._PASSED_SHARE), kinds.LOG),
+        ("always the same", _FEWEST_LINES + 2 - over(kinds._FORMS_SHARE), kinds.LOG),
+        ("one,two,three,four of {}", over(kinds._CELLS_SHARE), kinds.DUMP),
+        ("src/app.py:12: hit {}", over(kinds._FOUND_SHARE), kinds.FOUND),
+        ("./src/{}.py", over(kinds._PATHS_SHARE), kinds.PATHS),
     ],
 )
 def test_so_many_lines_of_a_kind_make_a_text_of_that_kind(
-    line: str, fewest: int, taken_for: str, otherwise: str
+    form: str, fewest: int, taken_for: str
 ) -> None:
-    """Of thirty; one line fewer is content, or a log where nearly all are alike."""
-    assert kind([line] * fewest + plain(_FEWEST_LINES - fewest)) == taken_for
-    assert kind([line] * (fewest - 1) + plain((_FEWEST_LINES + 1) - fewest)) == otherwise
+    """One line fewer is content."""
+    assert kind(plain(fewest, form) + plain(_FEWEST_LINES - fewest)) == taken_for
+    assert kind(plain(fewest - 1, form) + plain((_FEWEST_LINES + 1) - fewest)) == kinds.PROSE
 
 
-def test_a_file_of_no_known_kind_is_code_unless_it_has_three_titles() -> None:
+def test_a_file_of_no_known_kind_is_code_unless_it_has_titles() -> None:
     """By its text; a name that tells the kind comes first."""
-    assert kind([*plain(28), *[TITLES] * 2], "Read") == kinds.CODE
-    assert kind([*plain(28), *[TITLES] * 3], "Read") == kinds.PROSE
-    assert kind(plain(30), "Read", ["/p/notes.md"]) == kinds.PROSE
-    assert kind(plain(30), "Read", ["/p/notes.md", "/p/a.log"]) == kinds.CODE
-    assert kind(plain(30), "Read", ["/p/x.rs"]) == kinds.CODE
-    assert kind(plain(30), "Glob") == kinds.PATHS
-    assert kind(plain(30), "Grep") == kinds.FOUND
-    assert kind(plain(30), "WebFetch") == kinds.PROSE
+    lines, titles = plain(_FEWEST_LINES), [TITLES] * kinds._FEWEST_HEADINGS
+
+    assert kind(lines + titles[1:], "Read") == kinds.CODE
+    assert kind(lines + titles, "Read") == kinds.PROSE
+    assert kind(lines, "Read", ["/p/notes.md"]) == kinds.PROSE
+    assert kind(lines, "Read", ["/p/notes.md", "/p/a.log"]) == kinds.CODE
+    assert kind(lines, "Read", ["/p/x.rs"]) == kinds.CODE
+    assert kind(lines, "Glob") == kinds.PATHS
+    assert kind(lines, "Grep") == kinds.FOUND
+    assert kind(lines, "WebFetch") == kinds.PROSE
+
+
+def code(definitions: int, statements: int) -> list[str]:
+    """A hundred lines with so many of both; a definition ends like a statement."""
+    rest = statements - definitions
+    return ["def one():"] * definitions + plain(rest, "put {};") + plain(100 - statements)
 
 
 def test_code_has_definitions_and_lines_that_end_like_statements() -> None:
-    """More than one line in a hundred, and more than four in ten."""
-    statements = [f"{line};" for line in plain(50)]
+    """Enough of both."""
+    enough = (over(kinds._DEFINITIONS_SHARE, 100), over(kinds._STATEMENTS_SHARE, 100))
 
-    assert kind(["def one():", *statements[:12], *plain(18)]) == kinds.CODE
-    assert kind(["def one():", *statements[:11], *plain(18)]) == kinds.PROSE
-    assert kind(["def one(x) of", *statements[:12], *plain(17)]) == kinds.PROSE
-    assert kind(["def one():", *(f"{line};" for line in plain(99))]) == kinds.PROSE
+    assert kind(code(*enough)) == kinds.CODE
+    assert kind(code(enough[0], enough[1] - 1)) == kinds.PROSE
+    assert kind(code(enough[0] - 1, enough[1])) == kinds.PROSE
+    assert kind([line.replace("():", "(x) of") for line in code(*enough)]) == kinds.PROSE
+
+
+ENOUGH, MORE = kinds._FAILURE_CHARACTERS - 1_000, kinds._FAILURE_CHARACTERS + 1
 
 
 @pytest.mark.parametrize(
     ("before", "after", "fails"),
-    [(49_000, 60_000, True), (60_000, 49_000, True), (60_000, 60_000, False), (0, 0, True)],
+    [(ENOUGH, MORE, True), (MORE, ENOUGH, True), (MORE, MORE, False), (0, 0, True)],
 )
 def test_a_failure_is_seen_at_either_end_of_a_large_output(
     before: int, after: int, *, fails: bool
 ) -> None:
-    """Fifty thousand characters of each; what failed in the middle was got over."""
+    """What failed in the middle was got over."""
     text = f"{'x' * before}\nFAILED tests/test_x.py\n{'y' * after}"
 
     assert kinds.reports_failure(text) is fails

@@ -18,14 +18,14 @@ from brimline.bulk.names import _LONGEST_FORM, NUMBER, PATH, SYMBOL, WORD, Name
         ("deadbeef", WORD),
         ("123456", None),
         ("1234567", NUMBER),
-        ("1a2b3c4", NUMBER),
+        ("1a2b3c4d5e6f", NUMBER),
         ("0123456789abcdef0123", WORD),
         ("2026-11-15", None),
         ("v1.2.34", None),
-        ("zzzzz", None),
-        ("zzzzzz", WORD),
-        ("z" * 100, WORD),
-        ("z" * 101, None),
+        ("z" * (names.SHORTEST_NAME - 1), None),
+        ("z" * names.SHORTEST_NAME, WORD),
+        ("z" * names.LONGEST_NAME, WORD),
+        ("z" * (names.LONGEST_NAME + 1), None),
     ],
 )
 def test_a_name_is_a_symbol_a_path_a_number_or_a_long_word(run: str, rank: int | None) -> None:
@@ -41,17 +41,18 @@ def test_a_name_is_a_symbol_a_path_a_number_or_a_long_word(run: str, rank: int |
 def test_the_longer_form_of_a_symbol_comes_before_other_names(
     length: int, order: list[int]
 ) -> None:
-    """Up to forty characters."""
+    """Unless it is long."""
     lines = [(0, "first_name"), (1, "x." + "y" * (length - 2))]
 
     assert [name.line for name in names.find_names_not_shown(lines, "")] == order
 
 
 def test_of_a_huge_text_as_many_names_are_looked_at_as_could_ever_be_shown() -> None:
-    """A little more than three thousand."""
-    lines = [(number, f"word_{number:05}") for number in range(4_000)]
+    """And no more."""
+    most = names._MOST_RUNS
+    lines = [(number, f"word_{number:05}") for number in range(most * 2)]
 
-    assert len(names.find_names_not_shown(lines, "")) == 3_001
+    assert len(names.find_names_not_shown(lines, "")) == most + 1
 
 
 @pytest.mark.parametrize(

@@ -69,8 +69,10 @@ def assert_complete(found: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("name", OUTPUTS)
-def test_each_kind_is_shown_in_its_way(name: str) -> None:
+def test_each_kind_is_shown_in_its_way(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Failures once per message, definitions, headings, shapes, directories, changed lines."""
+    for sized, value in json.loads((GOLDEN / "preview-sizes.json").read_text()).items():
+        monkeypatch.setattr(f"brimline.bulk.{sized}", value)
     assert shown(*OUTPUTS[name]) == (GOLDEN / f"preview-{name}.txt").read_text(encoding="utf-8")
 
 
@@ -91,13 +93,14 @@ def test_every_line_is_shown_or_inside_a_range(lines: list[str]) -> None:
 
 
 def test_of_many_files_with_missing_lines_some_are_named() -> None:
-    """In about five hundred characters."""
+    """In half of the room there is."""
+    room = preview._FILES_CHARACTERS
     diff = "\n".join(f"diff --git a/f{n} b/file_{n}\n@@ -1 +1 @@\n+x" for n in range(200))
 
-    told = preview.preview_of_diff(diff, 1_000).partition("are missing: ")[2]
+    told = preview.preview_of_diff(diff, room).partition("are missing: ")[2]
 
     assert told.startswith("file_0 (1), file_1 (1), ")
-    assert 500 <= len(told) <= 540
+    assert room // 2 <= len(told) <= room // 2 + 40
     assert "…+" in told
 
 
@@ -109,14 +112,14 @@ def test_however_long_the_output_its_preview_is_not(size: int) -> None:
 
     found = shown(text)
 
-    assert len(found) <= 1_600
+    assert len(found) <= preview._LEAST_CHARACTERS + 100
     assert "worker 0 finished" in found
     assert "worker 3999 finished" in found
     assert_complete(found, text)
     found = shown(text + BUILD + "\n" + text)
     assert "ERROR connection 500 refused by upstream (+2" in found
     whole = shown(SOURCE, "Read", "/p/a.py")
-    assert 4_800 < len(whole) <= 5_100
+    assert -200 < len(whole) - preview._MOST_CHARACTERS <= 100
     assert_complete(whole, SOURCE)
 
 
@@ -141,7 +144,7 @@ def test_no_output_makes_its_preview_slow(unit: str, before: str) -> None:
         [before + unit * (39_000 // len(unit))] * 4 + [unit * (2_000_000 // len(unit))]
     )
 
-    assert len(shown(text)) < 6_000
+    assert len(shown(text)) < preview._MOST_CHARACTERS + 1_000
 
 
 PLACES = " ".join(f"src/{letter}.cfgs" for letter in "abcdefghij")
