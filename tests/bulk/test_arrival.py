@@ -71,7 +71,7 @@ def test_offers_are_numbered_and_only_one_process_makes_each(player: Player) -> 
     assert twin.state.names == [f"{marks.OFFER}c-1"]
 
 
-def test_an_offer_goes_with_its_mark_after_ten_results(player: Player) -> None:
+def test_an_offer_goes_with_its_mark_after_some_results(player: Player) -> None:
     """Each result since is a byte in it."""
     turn = player.turn("Stop")
     intercept.create_repeat_offer(turn, "c")
@@ -82,9 +82,9 @@ def test_an_offer_goes_with_its_mark_after_ten_results(player: Player) -> None:
 
     marks.count_down_repeat_offers(turn, 4)
     assert (folder / offer).stat().st_size == 4
-    for _ in range(6):
+    for _ in range(marks.OFFERED_RESULTS - 4):
         marks.count_down_repeat_offers(turn)
-    assert (folder / offer).stat().st_size == 10
+    assert (folder / offer).stat().st_size == marks.OFFERED_RESULTS
     assert offer in turn.state.names
     assert taken.exists()
     marks.count_down_repeat_offers(turn)

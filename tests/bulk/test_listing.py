@@ -92,10 +92,11 @@ def test_a_list_that_was_cut_says_so(limit: int, blobs: int, said: bool) -> None
     assert "--json has every name whole." in listing.text(document(row(source="x" * 99)))
 
 
-def test_a_tool_has_twelve_characters_and_an_empty_store_says_so() -> None:
-    """A longer name is cut."""
-    assert " abcdefghijkl " in listing.text(document(row(tool="abcdefghijkl")))
-    assert " abcdefghijk… " in listing.text(document(row(tool="abcdefghijklm")))
+def test_the_name_of_a_tool_is_cut_and_an_empty_store_says_so() -> None:
+    """One that is not longer than its column is whole."""
+    most = "a" * listing._TOOL_CHARACTERS
+    assert f" {most} " in listing.text(document(row(tool=most)))
+    assert f" {most[1:]}… " in listing.text(document(row(tool=f"{most}b")))
     assert listing.text(document(blobs=0)) == "Nothing is stored."
     assert listing.text(document()).startswith("0 of 2 outputs")
 
