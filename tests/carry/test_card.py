@@ -72,7 +72,7 @@ def test_instructions_are_short_and_hold_six_topics_and_marked_notes() -> None:
     assert "Quote word for word every message of the user that sets a rule" in text
     assert "- decided: signed cookies" in text
     assert "a message is not repeated" not in text
-    assert len(text) <= 1_500
+    assert len(text) <= card.INSTRUCTIONS_CHARACTERS
 
 
 @pytest.mark.row("S3-83")
@@ -105,7 +105,7 @@ def test_no_line_comes_twice_and_the_limit_holds(messages: list[str], notes: lis
     lines = [line.strip() for line in text.split("\n") if len(line.strip()) >= 20]
     assert len(lines) == len(set(lines))
     assert len(text) <= card.BUDGET_CHARACTERS
-    assert len(card.summary_instructions(made)) <= 1_500
+    assert len(card.summary_instructions(made)) <= card.INSTRUCTIONS_CHARACTERS
 
 
 def test_paths_of_windows_are_grouped_and_shortened_too() -> None:
@@ -141,7 +141,7 @@ def test_after_a_compaction_without_a_model_the_card_counts_what_was_moved_out()
 
 def test_of_what_is_pinned_as_much_is_shown_as_there_is_room_for() -> None:
     """How much more there is, is said."""
-    texts = [f"{number} " + "x" * 280 for number in range(6)]
+    texts = [f"{number} " + "x" * (card._PINNED_CHARACTERS // 4 - 20) for number in range(6)]
 
     text = card.card_text(record(branch="b"), pinned=[texts, ["short"]])
 
@@ -179,40 +179,42 @@ def test_an_answer_or_a_refusal_is_marked_as_one(kind: str, shown: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("most", "fields"),
+    "fields",
     [
-        (20, lambda text: {"tasks": {"1": [text, "a task"]}}),
-        (130, lambda text: {"tasks": {"1": ["pending", text]}}),
-        (60, lambda text: {"tasks": {"1": ["completed", text]}}),
-        (200, lambda text: {"plan": text}),
-        (12, lambda text: {"commits": [[text, "subject"]]}),
-        (70, lambda text: {"commits": [["1234567", text]]}),
-        (90, lambda text: {"checks": {"a": {"command": text, "result": "failed"}}}),
-        (60, lambda text: {"checks": {"a": {"command": "make", "result": text}}}),
-        (80, lambda text: {"checks": {"a": {"command": "x", "result": "failed", "end": text}}}),
-        (130, lambda text: {"commands": {"a": {"line": text, "first": 1, "last": 2}}}),
-        (130, lambda text: {"worked": [[text, "before"]]}),
-        (400, lambda text: {"changed": {text: 1}}),
-        (601, lambda text: {"notes": {"1": {"kind": "keep", "text": text}}}),
+        lambda text: {"tasks": {"1": [text, "a task"]}},
+        lambda text: {"tasks": {"1": ["pending", text]}},
+        lambda text: {"tasks": {"1": ["completed", text]}},
+        lambda text: {"plan": text},
+        lambda text: {"commits": [[text, "subject"]]},
+        lambda text: {"commits": [["1234567", text]]},
+        lambda text: {"checks": {"a": {"command": text, "result": "failed"}}},
+        lambda text: {"checks": {"a": {"command": "make", "result": text}}},
+        lambda text: {"checks": {"a": {"command": "x", "result": "failed", "end": text}}},
+        lambda text: {"commands": {"a": {"line": text, "first": 1, "last": 2}}},
+        lambda text: {"worked": [[text, "before"]]},
+        lambda text: {"changed": {text: 1}},
+        lambda text: {"notes": {"1": {"kind": "keep", "text": text}}},
     ],
 )
-def test_what_is_told_of_one_thing_has_its_most_characters(
-    most: int, fields: Callable[[str], dict[str, object]]
+def test_what_is_told_of_one_thing_is_cut_where_it_is_long(
+    fields: Callable[[str], dict[str, object]],
 ) -> None:
-    """What is longer is cut, and says so."""
-    whole, longer = [card.card_text(record(**fields("x" * length))) for length in (most, most + 1)]
+    """And says so."""
+    whole, longer = [card.card_text(record(**fields("x" * length))) for length in (12, 3_000)]
 
-    assert "x" * most in whole
-    assert f"{'x' * (most - 1)}…" in longer
+    assert "x" * 12 in whole
+    assert "x" * 3_000 not in longer
+    assert "x…" in longer
 
 
-def test_eight_repeated_commands_and_three_that_worked_are_told() -> None:
-    """The latest of each."""
-    commands = {str(n): {"line": f"run {n}.", "first": 1, "last": 2} for n in range(10)}
-    text = card.card_text(record(commands=commands, worked=[[f"try {n}.", "x"] for n in range(5)]))
+def test_the_latest_of_repeated_commands_and_of_those_that_worked_are_told() -> None:
+    """Some of each."""
+    commands = {str(n): {"line": f"run {n}.", "first": 1, "last": 2} for n in range(99)}
+    text = card.card_text(record(commands=commands, worked=[[f"try {n}.", "x"] for n in range(99)]))
 
-    assert [n for n in range(10) if f"`run {n}.`" in text] == list(range(2, 10))
-    assert [n for n in range(5) if f"`try {n}.`" in text] == [2, 3, 4]
+    for command in ("run", "try"):
+        told = [n for n in range(99) if f"`{command} {n}.`" in text]
+        assert told == list(range(99))[-len(told) :] != list(range(99))
 
 
 def test_a_title_has_a_line_under_it_or_is_left_out() -> None:
@@ -226,11 +228,12 @@ def test_a_title_has_a_line_under_it_or_is_left_out() -> None:
 
 
 def test_the_users_own_instructions_have_what_the_client_lets_through() -> None:
-    """Ten thousand characters."""
-    whole, cut = [card.summary_instructions(record(), "x" * size) for size in (10_000, 10_001)]
+    """What is longer is cut, and says so."""
+    most = card._OWN_INSTRUCTIONS_CHARACTERS
+    whole, cut = [card.summary_instructions(record(), "x" * size) for size in (most, most + 1)]
 
-    assert whole == "x" * 10_000
-    assert cut == "x" * 9_999 + "…"
+    assert whole == "x" * most
+    assert cut == "x" * (most - 1) + "…"
 
 
 def test_after_a_lossless_compaction_only_what_a_person_added_is_still_told() -> None:

@@ -43,13 +43,11 @@ def test_a_command_that_works_after_a_similar_one_failed_is_kept(session: Sessio
     """With the one that failed; what is quite different, piped or the same is not."""
     ran(session, "git merge origin/main", "conflict", failed=True)
     ran(session, "ls -la")
-    ran(session, "git merge origin/main --no-edit")
+    ran(session, "git merge origin/main -q")
     ran(session, "docker ps", failed=True)
     ran(session, "docker ps")
 
-    assert recorded(session).worked == [
-        ["git merge origin/main --no-edit", "git merge origin/main"]
-    ]
+    assert recorded(session).worked == [["git merge origin/main -q", "git merge origin/main"]]
 
 
 @pytest.mark.parametrize(

@@ -58,13 +58,13 @@ def test_messages_are_kept_word_for_word_in_any_language(session: SessionBuilder
 
 def test_a_long_command_that_was_refused_is_told_by_its_beginning(session: SessionBuilder) -> None:
     """On the line of the words with which it was refused."""
-    kinds = []
-    for size in (60, 61):
+    kinds, most = [], fold._REFUSED_CHARACTERS
+    for size in (most, most + 1):
         call = session.tool_call(20_000, "Bash", command="x" * size)
         answered(session, call, f"{REFUSED}not {size}", failed=True)
         kinds.append(recorded(session).messages[-1]["kind"])
 
-    assert kinds == [f"refusing Bash `{'x' * 60}`", f"refusing Bash `{'x' * 59}…`"]
+    assert kinds == [f"refusing Bash `{'x' * most}`", f"refusing Bash `{'x' * (most - 1)}…`"]
 
 
 def test_what_was_queued_is_said_once_and_what_was_taken_back_not(
@@ -205,31 +205,33 @@ def test_a_damaged_ledger_is_gone_on_with(document: dict[str, Any]) -> None:
     assert record.messages[-1]["text"] == "hello"
 
 
-def test_the_last_two_hundred_tasks_are_known(session: SessionBuilder) -> None:
+def test_the_last_tasks_are_known(session: SessionBuilder) -> None:
     """One without a subject or a number is none."""
-    listed = [{"id": str(number), "subject": f"Task {number}"} for number in range(201)]
+    most = fold._MOST_TASKS
+    listed = [{"id": str(number), "subject": f"Task {number}"} for number in range(most + 1)]
     others = [{"id": "x"}, {"subject": "no number"}, "no task", {"id": "y", "content": "Last"}]
     call = session.tool_call(9, "TaskList")
     answered(session, call, "ok", copy={"tasks": [*listed, *others]})
 
     tasks = recorded(session).tasks
 
-    assert list(tasks) == [*(str(number) for number in range(2, 201)), "y"]
+    assert list(tasks) == [*(str(number) for number in range(2, most + 1)), "y"]
     assert (tasks["2"], tasks["y"]) == (["pending", "Task 2"], ["pending", "Last"])
 
 
-def test_where_time_is_up_a_hundred_lines_are_read_and_the_next_look_goes_on(
+def test_where_time_is_up_some_lines_are_read_and_the_next_look_goes_on(
     session: SessionBuilder,
 ) -> None:
     """Until all is read; then there is nothing to do."""
-    for number in range(250):
+    many = fold._LINES_BETWEEN_LOOKS
+    for number in range(many * 2 + 1):
         session.prompt(f"message {number}")
     record = ledger.Ledger(session.session_id)
     counts = []
     while fold.fold_new_rows(record, session.path, until=0.0):
         counts.append(len(record.messages))
 
-    assert counts == [100, 200, 250]
+    assert counts == [many, 2 * many, 2 * many + 1]
     assert record.cursor["offset"] == os.path.getsize(session.path)
 
 

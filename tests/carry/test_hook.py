@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from brimline.carry import card, hook, ledger
-from brimline.carry.hook import _FOLD_EVERY_BYTES
+from brimline.carry.hook import _FOLD_EVERY_BYTES, _MOST_BYTES, _OWN_BYTES
 from brimline.fast import io, paths
 from brimline.hooks import entry
 from brimline.state import logs
@@ -175,7 +175,7 @@ def test_after_clear_and_in_a_new_session_there_is_a_pointer_and_no_more(
 
 def test_a_hook_reads_at_most_the_end_of_a_transcript(answer: Answer, talk: SessionBuilder) -> None:
     """Without a ledger, from the end backwards; the card says from where it knows."""
-    talk.raw(b'{"type":"progress","x":"' + b"x" * (9 << 20) + b'"}\n')
+    talk.raw(b'{"type":"progress","x":"' + b"x" * 2 * _MOST_BYTES + b'"}\n')
     talk.prompt("the last thing said")
     answer(talk, "PreCompact", trigger="auto")
     given = answer(talk, "SessionStart", source="compact")
@@ -190,7 +190,7 @@ def test_the_ledger_is_folded_along_the_way(
 ) -> None:
     """After some megabytes, once; so a compaction of a long session knows its beginning."""
     for _ in range(3):
-        talk.raw(b'{"type":"progress","x":"' + b"x" * (3 << 20) + b'"}\n')
+        talk.raw(b'{"type":"progress","x":"' + b"x" * (_FOLD_EVERY_BYTES + 9) + b'"}\n')
         talk.reply(100_000)
         answer(talk, "PostToolUse", tool_name="Bash", tool_response={"stdout": "x"})
 
@@ -240,10 +240,10 @@ def test_what_old_sessions_left_goes(talk: SessionBuilder, home_dir: str, answer
 @pytest.mark.parametrize(
     ("prompt", "is_told"),
     [
-        ("brim:keep Port 5433\n" + "x" * 1_200, True),
+        ("brim:keep Port 5433\n" + "x" * ledger.PASTE_CHARACTERS, True),
         ("brim:keep Port 5433", False),
-        ("x" * 1_300, False),
-        ("talks of brim: and nothing else " + "x" * 1_300, False),
+        ("x" * (ledger.PASTE_CHARACTERS + 9), False),
+        ("talks of brim: and nothing else " + "x" * (ledger.PASTE_CHARACTERS + 9), False),
     ],
     ids=["a mark in a paste", "a mark", "a paste", "no mark"],
 )
@@ -275,7 +275,7 @@ def filled_up_to(session: SessionBuilder, size: int) -> None:
 @pytest.mark.parametrize(
     ("size", "is_read"), [(_FOLD_EVERY_BYTES - 1, False), (_FOLD_EVERY_BYTES, True)]
 )
-def test_two_megabytes_are_read_on_along_the_way(
+def test_what_is_new_is_read_on_along_the_way(
     answer: Answer, talk: SessionBuilder, home_dir: str, size: int, is_read: bool
 ) -> None:
     """Where the last reply begins that far behind what was read; the mark says how far."""
@@ -297,8 +297,10 @@ def test_two_megabytes_are_read_on_along_the_way(
     assert marks == ([f"carried-{size}"] if is_read else [f"carried-{turns[1]}"])
 
 
-@pytest.mark.parametrize(("blanks", "told"), [(65_535, "x"), (65_536, card.INSTRUCTIONS)])
-def test_of_the_users_own_instructions_sixty_four_kilobytes_are_read(
+@pytest.mark.parametrize(
+    ("blanks", "told"), [(_OWN_BYTES - 1, "x"), (_OWN_BYTES, card.INSTRUCTIONS)]
+)
+def test_of_the_users_own_instructions_so_many_bytes_are_read(
     answer: Answer, talk: SessionBuilder, blanks: int, told: str
 ) -> None:
     """Where there is nothing in them ours are given."""
@@ -314,7 +316,7 @@ def test_where_carrying_is_switched_off_nothing_is_kept_or_read(
 ) -> None:
     """No event leaves a record of what was said."""
     io.replace_file(paths.user_config(home_dir), b"carry.enabled = false\n")
-    filled_up_to(talk, 3 << 20)
+    filled_up_to(talk, _FOLD_EVERY_BYTES + 9)
     talk.reply(100_000)
     for name, fields in (
         ("SessionStart", {"source": "startup"}),

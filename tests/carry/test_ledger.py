@@ -8,33 +8,34 @@ import pytest
 from tests.carry.rows import numbers, recorded, said
 
 from brimline.carry import ledger
+from brimline.carry.ledger import _MOST_MESSAGES, PASTE_CHARACTERS, PASTE_LINES
 from brimline.fast import io, json, paths
 
 if TYPE_CHECKING:
     from brimline.testing import SessionBuilder
 
 
-def test_of_many_messages_the_last_four_hundred_are_kept_and_the_rest_counted(
+def test_of_many_messages_the_last_are_kept_and_the_rest_counted(
     session: SessionBuilder,
 ) -> None:
     """Each once."""
-    for number in range(402):
+    for number in range(_MOST_MESSAGES + 2):
         session.prompt(f"message {number}")
     record = recorded(session)
 
-    assert numbers(said(session)) == list(range(2, 402))
+    assert numbers(said(session)) == list(range(2, _MOST_MESSAGES + 2))
     assert record.dropped_messages == 2
 
 
 @pytest.mark.parametrize(
     ("text", "is_paste"),
     [
-        ("x" * 1_200, False),
-        ("x" * 1_201, True),
-        ("a\n" * 15 + "b", False),
-        ("a\n" * 16 + "b", True),
+        ("x" * PASTE_CHARACTERS, False),
+        ("x" * (PASTE_CHARACTERS + 1), True),
+        ("a\n" * PASTE_LINES + "b", False),
+        ("a\n" * (PASTE_LINES + 1) + "b", True),
     ],
-    ids=["long", "too long", "fifteen breaks", "sixteen"],
+    ids=["long", "too long", "many breaks", "too many"],
 )
 def test_a_text_is_a_paste_by_its_length_or_its_lines(text: str, is_paste: bool) -> None:
     """Of which the first line that says something is kept."""
@@ -85,12 +86,12 @@ def test_what_is_no_record_of_this_format_says_nothing(home_dir: str, document: 
 
 
 def test_an_item_that_is_forgotten_is_not_read_again(home_dir: str) -> None:
-    """A message or a note; the last four hundred of those are known."""
+    """A message or a note; the last of those are known."""
     record = ledger.Ledger("s")
     for text in ("first", "second"):
         ledger.add_message(record, text, None, "prompt")
         ledger.add_or_renew_note(record, ledger.KEEP, text, None)
-    record.forgotten = [f"{number:08}" for number in range(400)]
+    record.forgotten = [f"{number:08}" for number in range(_MOST_MESSAGES)]
     ledger.save(home_dir, record)
     message, note = record.messages[0]["id"], next(iter(record.notes))
 
@@ -100,6 +101,6 @@ def test_an_item_that_is_forgotten_is_not_read_again(home_dir: str) -> None:
     left = ledger.load(home_dir, "s")
     assert [one["text"] for one in left.messages] == ["second"]
     assert [one["text"] for one in left.notes.values()] == ["second"]
-    assert (len(left.forgotten), left.forgotten[-2:]) == (400, [message, note])
+    assert (len(left.forgotten), left.forgotten[-2:]) == (_MOST_MESSAGES, [message, note])
     ledger.add_message(left, "first", None, "prompt")
     assert [one["text"] for one in left.messages] == ["second"]

@@ -62,22 +62,23 @@ def test_after_clear_a_session_without_a_word_or_the_same_one_is_not_named(home_
     assert told == [False, False, False, False, True]
 
 
-def test_a_client_is_known_by_its_process_for_two_weeks(home_dir: str) -> None:
+def test_a_client_is_known_by_its_process_for_a_while(home_dir: str) -> None:
     """An older link may be of another process with the same number; it goes with the next one."""
-    links.note_session_of_client(home_dir, "1" * 20, FIRST)
+    longest, day = "1" * links._LONGEST_PID, 86_400
+    links.note_session_of_client(home_dir, longest, FIRST)
     links.note_session_of_client(home_dir, "22", SECOND)
     folder = Path(paths.carry_dir(home_dir), links.CLIENTS)
-    known = [links.last_session_of_client(home_dir, pid) for pid in ("1" * 20, "22", "33")]
-    now = clock.now_s()
-    os.utime(folder / ("1" * 20), (now - 13 * 86_400, now - 13 * 86_400))
-    os.utime(folder / "22", (now - 14 * 86_400 - 1, now - 14 * 86_400 - 1))
+    known = [links.last_session_of_client(home_dir, pid) for pid in (longest, "22", "33")]
+    oldest = clock.now_s() - links._OLDEST_CLIENT_S
+    os.utime(folder / longest, (oldest + day, oldest + day))
+    os.utime(folder / "22", (oldest - 1, oldest - 1))
     expired = links.last_session_of_client(home_dir, "22")
     links.note_session_of_client(home_dir, "33", SECOND)
     (folder / "44").write_text("../../etc")
 
     assert known == [FIRST, SECOND, None]
     assert expired is None
-    assert sorted(os.listdir(folder)) == ["1" * 20, "33", "44"]
+    assert sorted(os.listdir(folder)) == [longest, "33", "44"]
     assert links.last_session_of_client(home_dir, "44") is None
 
 
@@ -180,8 +181,9 @@ def test_a_past_session_is_a_line_for_each_reader(left: dict[str, Any], opening:
         f"`brimline carry card --session {FIRST}`."
     )
     assert person.endswith("recorded there. /brim:card goes on from there.")
-    long, _ = links.past_session_texts("there", {"session": FIRST, "message": "x" * 162})
-    assert f" The user's last message there: “{'x' * 160}…” If" in long
+    most = links._MESSAGE_CHARACTERS
+    long, _ = links.past_session_texts("there", {"session": FIRST, "message": "x" * (most + 2)})
+    assert f" The user's last message there: “{'x' * most}…” If" in long
 
 
 def test_in_the_plugin_nobody_is_sent_to_a_command_that_it_has_not(

@@ -23,18 +23,21 @@ def read(session: SessionBuilder, path: str) -> None:
 def test_files_that_were_lost_are_told_apart_by_their_ends(session: SessionBuilder) -> None:
     """And how many of them are named."""
     folder = "/home/somebody/" + "a-long-folder/" * 6
-    for number in range(7):
+    for number in range(lost._SHOWN + 2):
         read(session, f"{folder}part_{number}.py")
     session.compact(150_000, summary="None of them.")
 
     (loss,) = lost.losses_by_boundary(session.path).values()
     (line,) = lost.lines_of_one_loss(loss, session.session_id)
 
-    assert line.startswith("7 files not in the summary (to be read again): 5 of 7: …")
-    assert [f"part_{number}.py" in line for number in range(7)] == [False] * 2 + [True] * 5
+    shown, count = lost._SHOWN, lost._SHOWN + 2
+    told = f"{count} files not in the summary (to be read again): {shown} of {count}: …"
+    assert line.startswith(told)
+    named = [f"part_{number}.py" in line for number in range(count)]
+    assert named == [False] * 2 + [True] * shown
 
 
-def test_look_ups_are_counted_for_twenty_requests_around_a_compaction(
+def test_look_ups_are_counted_for_the_requests_around_a_compaction(
     session: SessionBuilder,
 ) -> None:
     """Those further away are not the compaction's."""
@@ -42,10 +45,11 @@ def test_look_ups_are_counted_for_twenty_requests_around_a_compaction(
     def look_up(name: str) -> None:
         session.tool_result(session.tool_call(20_000, "Grep", pattern=name), "none")
 
-    for name in ("a", "a", *map(str, range(19)), "0"):
+    near = lost.NEAR_REQUESTS - 1
+    for name in ("a", "a", *map(str, range(near)), "0"):
         look_up(name)
     session.compact(160_000, summary="A summary.")
-    for name in (*map(str, range(100, 119)), "a", "b", "b"):
+    for name in (*map(str, range(100, 100 + near)), "a", "b", "b"):
         look_up(name)
 
     ((_, loss),) = lost.losses_by_boundary(session.path).items()
@@ -53,18 +57,18 @@ def test_look_ups_are_counted_for_twenty_requests_around_a_compaction(
     assert (loss["repeated_before"], loss["repeated_after"]) == (1, 1)
 
 
-def test_of_a_very_long_session_the_last_thousand_of_each_kind_are_compared(
+def test_of_a_very_long_session_the_last_of_each_kind_are_compared(
     session: SessionBuilder,
 ) -> None:
     """What comes again is the latest."""
-    for number in [*range(1_001), 5]:
+    for number in [*range(lost._MOST_KEPT + 1), 5]:
         session.prompt(f"message {number}.")
     session.compact(150_000, summary="None of them.")
 
     (loss,) = lost.losses_by_boundary(session.path).values()
 
     told = [int(text[8:-1]) for text in loss["messages"]]
-    assert told == [1, 2, 3, 4, *range(6, 1_001), 5]
+    assert told == [1, 2, 3, 4, *range(6, lost._MOST_KEPT + 1), 5]
 
 
 def test_a_stored_output_is_lost_where_neither_its_key_nor_its_source_is_named(
@@ -83,8 +87,13 @@ def test_a_stored_output_is_lost_where_neither_its_key_nor_its_source_is_named(
     assert loss["outputs"] == [f"sha256:{'cc' * 6} make test", f"sha256:{'dd' * 6}"]
 
 
-@pytest.mark.parametrize(("length", "shown"), [(60, "x" * 60), (61, "x" * 59 + "…")])
-def test_what_was_lost_is_named_in_sixty_characters(length: int, shown: str) -> None:
+MOST = lost._TEXT_CHARACTERS
+
+
+@pytest.mark.parametrize(
+    ("length", "shown"), [(MOST, "x" * MOST), (MOST + 1, "x" * (MOST - 1) + "…")]
+)
+def test_what_was_lost_is_named_in_few_characters(length: int, shown: str) -> None:
     """Of each; the session by its first eight."""
     loss: dict[str, Any] = {"messages": ["x" * length], "files": [], "outputs": ["sha256:1 a"]}
     lines = lost.lines_of_one_loss(loss | {"repeated_before": 1, "repeated_after": 0}, "1" * 9)
@@ -92,7 +101,7 @@ def test_what_was_lost_is_named_in_sixty_characters(length: int, shown: str) -> 
     assert lines == [
         f"1 message not in the summary (brimline carry show --session {'1' * 8}): {shown}",
         "1 output not in the summary (brimline store get KEY): sha256:1 a",
-        "look-ups repeated: 1 in the 20 requests before, 0 after",
+        f"look-ups repeated: 1 in the {lost.NEAR_REQUESTS} requests before, 0 after",
     ]
     nothing: dict[str, Any] = {"messages": [], "files": [], "outputs": []}
     assert lost.lines_of_one_loss(nothing | {"repeated_before": 0, "repeated_after": 0}, "1") == []
