@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from brimline.bulk import names
+from brimline.bulk.mentions import SHORTEST_NAME
 from brimline.bulk.names import _LONGEST_FORM, NUMBER, PATH, SYMBOL, WORD, Name
 
 
@@ -22,8 +23,8 @@ from brimline.bulk.names import _LONGEST_FORM, NUMBER, PATH, SYMBOL, WORD, Name
         ("0123456789abcdef0123", WORD),
         ("2026-11-15", None),
         ("v1.2.34", None),
-        ("z" * (names.SHORTEST_NAME - 1), None),
-        ("z" * names.SHORTEST_NAME, WORD),
+        ("z" * (SHORTEST_NAME - 1), None),
+        ("z" * SHORTEST_NAME, WORD),
         ("z" * names.LONGEST_NAME, WORD),
         ("z" * (names.LONGEST_NAME + 1), None),
     ],

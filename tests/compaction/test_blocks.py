@@ -21,9 +21,13 @@ PICTURE = {"type": "image", "source": {}}
         ("assistant", {"type": "text", "text": TEXT, "whole": True}, 104),
         ("assistant", CALL, 125),
         ("user", {"type": "tool_result", "tool_use_id": "t1", "content": "x" * 285}, 112),
-        ("user", {"type": "tool_result", "tool_use_id": "t1", "content": [PICTURE]}, 1_500),
+        (
+            "user",
+            {"type": "tool_result", "tool_use_id": "t1", "content": [PICTURE]},
+            blocks._IMAGE_TOKENS,
+        ),
         ("assistant", {"type": "thinking", "thinking": TEXT, "signature": SIGNATURE}, 110),
-        ("user", PICTURE, 1_500),
+        ("user", PICTURE, blocks._IMAGE_TOKENS),
     ],
     ids=[
         "text",
@@ -470,8 +474,8 @@ def test_thinking_is_known_also_where_it_cannot_be_read() -> None:
 @pytest.mark.parametrize(
     ("block", "tokens"),
     [
-        ({"type": "image", "source": {}}, 1_500),
-        ({"type": "document", "source": {}}, 1_500),
+        ({"type": "image", "source": {}}, blocks._IMAGE_TOKENS),
+        ({"type": "document", "source": {}}, blocks._IMAGE_TOKENS),
         ({"type": "x", "y": "z" * 301}, 100),
         ({"type": "x", "y": "z" * 301, **MARKER}, 100),
         ({"type": "thinking", "thinking": "x" * 320}, 100),

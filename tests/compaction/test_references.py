@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import string
 from typing import Any
 
 import pytest
 from tests.compaction.talks import Talk
 
 from brimline.compaction import blocks
-from brimline.compaction.references import Clock
+from brimline.compaction.references import _RARE, _SEVERAL, Clock
 
 
 def last_of_results(talk: Talk, count: int = 1) -> Any:
@@ -32,7 +33,7 @@ def test_an_action_that_names_a_file_refers_to_what_was_read_of_it() -> None:
     assert last_of_results(talk, 2) == [5, 2]
 
 
-@pytest.mark.parametrize(("holders", "is_meant"), [(3, True), (4, False)])
+@pytest.mark.parametrize(("holders", "is_meant"), [(_RARE, True), (_RARE + 1, False)])
 def test_a_name_that_few_results_hold_means_them(holders: int, is_meant: bool) -> None:
     """One that many hold means none of them."""
     talk = Talk()
@@ -44,10 +45,10 @@ def test_a_name_that_few_results_hold_means_them(holders: int, is_meant: bool) -
     assert (last_of_results(talk) == holders + 3) is is_meant
 
 
-@pytest.mark.parametrize(("used", "is_meant"), [(8, True), (7, False)])
+@pytest.mark.parametrize(("used", "is_meant"), [(_SEVERAL, True), (_SEVERAL - 1, False)])
 def test_several_names_of_one_result_mean_it_if_others_hold_them(used: int, is_meant: bool) -> None:
-    """Eight in one action are no chance."""
-    names = [f"common_name_{letter}" for letter in "abcdefgh"]
+    """So many in one action are no chance."""
+    names = [f"common_name_{letter}" for letter in string.ascii_letters[:_SEVERAL]]
     talk = Talk()
     talk.step("Bash", {"command": "show all"}, " ".join(names))
     for number, name in enumerate(names * 4):
@@ -55,7 +56,7 @@ def test_several_names_of_one_result_mean_it_if_others_hold_them(used: int, is_m
     talk.idle(3)
     talk.step("Bash", {"command": " ".join(names[:used])}, "ok")
 
-    assert (last_of_results(talk) == 36) is is_meant
+    assert (last_of_results(talk) == _SEVERAL * 4 + 4) is is_meant
 
 
 def test_what_a_call_wrote_counts_by_its_age() -> None:

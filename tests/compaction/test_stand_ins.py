@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from brimline.bulk.judge import Rules
 from brimline.compaction import blocks, stand_ins
 from brimline.compaction.references import Clock
-from brimline.compaction.stand_ins import _SENTENCE_CHARACTERS
+from brimline.compaction.stand_ins import _KEPT_CHARACTERS, _LEAST_NAMES, _SENTENCE_CHARACTERS
 
 if TYPE_CHECKING:
     from brimline.compaction.blocks import Block
@@ -55,14 +56,15 @@ def test_of_a_call_only_long_texts_become_a_line_wherever_they_are() -> None:
     assert shown["edits"][0]["new"].endswith("]")
 
 
-def test_a_text_of_a_call_is_long_from_240_characters_on() -> None:
-    """Sixty of them are left of its first line."""
-    fields = line_for("assistant", write(a="x" * 239, b="y" * 240, c="z" * 900))
+def test_a_text_of_a_call_is_long_from_so_many_characters_on() -> None:
+    """Some of them are left of its first line."""
+    least, kept = stand_ins._LONG_ARGUMENT_CHARACTERS, _KEPT_CHARACTERS
+    fields = line_for("assistant", write(a="x" * (least - 1), b="y" * least, c="z" * 900))
 
     shown = fields["input"]
-    assert shown["a"] == "x" * 239
-    assert shown["b"].startswith("y" * 60 + "… [brimline: 240 characters, recall ")
-    assert shown["c"].startswith("z" * 60 + "…")
+    assert shown["a"] == "x" * (least - 1)
+    assert shown["b"].startswith("y" * kept + f"… [brimline: {least} characters, recall ")
+    assert shown["c"].startswith("z" * kept + "…")
 
 
 def test_of_prose_the_first_sentence_stays() -> None:
@@ -73,7 +75,8 @@ def test_of_prose_the_first_sentence_stays() -> None:
         firsts.append(shown.partition(" [brimline: ")[0])
         assert f"[brimline: {len(text):,} characters, recall " in shown
 
-    assert firsts == ["The parser is slow.", "Look here\nThe parser is slow.", "y" * 200 + "…"]
+    cut = "y" * _SENTENCE_CHARACTERS + "…"
+    assert firsts == ["The parser is slow.", "Look here\nThe parser is slow.", cut]
 
 
 def test_what_would_save_little_stays_as_it_is() -> None:
@@ -106,7 +109,7 @@ def test_of_a_result_the_call_the_size_and_the_names_that_were_used_are_said() -
     assert head.startswith(f"[brimline: Bash cat parts.py: {len(text.encode()):,} bytes, recall ")
     assert stand_in.key == stand_ins.store_key_of_text(text)
     assert names.split(" ")[0] == "part_number_77"
-    assert len(names) < 0.1 * len(text)
+    assert len(names) < stand_ins._NAMES_SHARE * len(text)
     assert len(names.split(" ")) > 10
     assert stand_in.layer == 2
     assert stand_in.tokens < block.tokens / 4
@@ -186,11 +189,11 @@ FILLER = " and so on" * 99
     ],
 )
 def test_a_first_sentence_ends_with_its_mark_or_its_line(text: str, first: str) -> None:
-    """And has two hundred characters at most."""
+    """And is not long."""
     assert prose_line(text) == first
 
 
-@pytest.mark.parametrize(("room", "is_kept"), [(99, True), (100, False)])
+@pytest.mark.parametrize(("room", "is_kept"), [(_LEAST_NAMES - 1, True), (_LEAST_NAMES, False)])
 def test_a_name_that_was_used_is_kept_if_it_just_fits(room: int, *, is_kept: bool) -> None:
     """With the space before it."""
     name = "n" * (room - 3) + "_" + "ab"
@@ -205,19 +208,20 @@ def test_of_names_that_hold_each_other_the_one_that_was_used_last_is_told() -> N
     used = ["parse_line_of_file", "parse_line", "other_name"]
 
     assert stand_ins._names_to_append_text("x", used) == " parse_line_of_file other_name"
-    many = [letter * 8 + "_" for letter in "abcdefghijkl"]
-    assert stand_ins._names_to_append_text("x", many) == " " + " ".join(many[:10])
+    many, fitting = [letter * 8 + "_" for letter in string.ascii_letters], _LEAST_NAMES // 10
+    assert stand_ins._names_to_append_text("x", many) == " " + " ".join(many[:fitting])
     assert stand_ins._names_to_append_text("x", []) == ""
 
 
-def test_a_line_that_saves_exactly_sixty_tokens_is_made() -> None:
+def test_a_line_that_saves_just_enough_tokens_is_made() -> None:
     """By whatever a block is estimated at."""
     block = result_of("x " * 400)
     line = stand_ins.line_stand_in(block, Clock(), 5)
     assert line
+    least = line.tokens + stand_ins._LEAST_COLLAPSED_TOKENS
 
-    enough = stand_ins.line_stand_in(block._replace(tokens=line.tokens + 60.0), Clock(), 5)
-    little = stand_ins.line_stand_in(block._replace(tokens=line.tokens + 59.5), Clock(), 5)
+    enough = stand_ins.line_stand_in(block._replace(tokens=least), Clock(), 5)
+    little = stand_ins.line_stand_in(block._replace(tokens=least - 0.5), Clock(), 5)
 
     assert enough == line
     assert little is None
@@ -259,14 +263,15 @@ def test_of_two_limits_the_lower_one_is_asked_first(rules: Rules) -> None:
     assert made == [False, True]
 
 
-def test_a_preview_names_eighty_characters_of_what_was_called() -> None:
+def test_a_preview_names_the_beginning_of_what_was_called() -> None:
     """All of it is in the call itself."""
     block = result_of(LOG, command="journalctl " + "u" * 200)
+    rest = stand_ins._SUBJECT_CHARACTERS - len("journalctl ")
 
     made = stand_ins.preview_stand_in(block, Clock(), Rules(), 1, was_read=False)
 
     assert made
-    assert f', from "journalctl {"u" * 69}": sha256:' in made.fields["content"]
+    assert f', from "journalctl {"u" * rest}": sha256:' in made.fields["content"]
     assert made.key == stand_ins.store_key_of_text(LOG)
     assert made.tokens == blocks.estimate_tokens_of_replacement_fields(block, made.fields)
 
