@@ -93,12 +93,13 @@ def test_of_all_letters_the_invisible_ones_are_dropped_and_no_others() -> None:
 
 def test_a_text_that_fits_exactly_is_not_cut() -> None:
     """One character more is."""
-    assert foreign.flatten("x" * 200) == "x" * 200
-    assert foreign.flatten("x" * 201) == "x" * 199 + "…"
+    name, quotation = "x" * foreign.NAME_CHARACTERS, "x" * foreign.QUOTATION_CHARACTERS
+    assert foreign.flatten(name) == name
+    assert foreign.flatten(name + "x") == name[1:] + "…"
     assert foreign.flatten("abc", 3, keep_end=True) == "abc"
     assert foreign.flatten("abcd", 3, keep_end=True) == "…cd"
-    assert foreign.quote("x" * 2_000) == foreign.QUOTATION_MARK + "x" * 2_000
-    assert foreign.quote("x" * 2_001) == foreign.QUOTATION_MARK + "x" * 2_000 + "…"
+    assert foreign.quote(quotation) == foreign.QUOTATION_MARK + quotation
+    assert foreign.quote(quotation + "x") == foreign.QUOTATION_MARK + quotation + "…"
 
 
 @pytest.mark.parametrize(

@@ -107,16 +107,19 @@ def test_each_of_the_five_compartments_takes_an_item_and_is_listed(home_dir: str
 
 
 @pytest.mark.row("S4-33")
-def test_the_log_of_what_went_outlives_the_process_and_is_bounded(home_dir: str) -> None:
-    """The last 200, each with the first 80 characters of its text."""
-    for number in range(203):
-        asked("add", compartment="ambient_knowledge", text=f"{number:03}" + "x" * 150)
+def test_the_log_of_what_went_outlives_the_process_and_is_bounded(
+    home_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last ones, each with the beginning of its text."""
+    monkeypatch.setattr(items, "LOG_ENTRIES", 5)
+    for number in range(8):
+        asked("add", compartment="ambient_knowledge", text=f"{number:03}" + "x" * 1_000)
         asked("evict", compartment="ambient_knowledge")
 
     log = done(home_dir, "log")["log"]
 
-    assert [entry["preview"][:3] for entry in log] == [f"{number:03}" for number in range(3, 203)]
-    assert {len(entry["preview"]) for entry in log} == {80}
+    assert [entry["preview"][:3] for entry in log] == [f"{number:03}" for number in range(3, 8)]
+    assert {len(entry["preview"]) for entry in log} == {items.PREVIEW_CHARACTERS}
 
 
 @pytest.mark.parametrize(
@@ -124,7 +127,11 @@ def test_the_log_of_what_went_outlives_the_process_and_is_bounded(home_dir: str)
     [
         ("grow", {}, "there is no operation 'grow'"),
         ("add", {"compartment": "active_task"}, "give a `text`"),
-        ("add", {"compartment": "active_task", "text": "x" * 9_000}, "at most 8,000 characters"),
+        (
+            "add",
+            {"compartment": "active_task", "text": "x" * 9_999},
+            f"at most {LONGEST_TEXT:,} char",
+        ),
         ("add", {"compartment": "active_task", "text": "x", "priority": 11}, "from 0 to 10"),
         ("add", {"compartment": "active_task", "text": "x", "priority": True}, "from 0 to 10"),
         ("add", {"compartment": "active_task", "text": "x", "pinned": "yes"}, "true or false"),
@@ -147,11 +154,12 @@ def test_what_is_wrong_with_a_call_is_said_in_a_sentence(
 def test_shares_are_of_the_window_and_a_compartment_tells_when_it_is_nearly_full(
     home_dir: str,
 ) -> None:
-    """40, 20, 10, 10, 20 percent; from 90 percent on there is an alert."""
+    """Five shares of the window; from a part of its share on there is an alert."""
     shares = [one["tokens"] for one in done(home_dir, "get")["compartments"]]
     assert shares == [4_000, 2_000, 1_000, 1_000, 2_000]
 
-    one = done(home_dir, "add", compartment="operator_preferences", text="x" * 4 * 899)
+    nearly = items.ALERT_PERCENT * 1_000 // 100 - 1
+    one = done(home_dir, "add", compartment="operator_preferences", text="x" * 4 * nearly)
     assert one["alerts"] == []
     one = done(home_dir, "add", compartment="operator_preferences", text="y" * 4)
     assert [alert["name"] for alert in one["alerts"]] == ["operator_preferences"]
@@ -166,7 +174,7 @@ def test_what_keeps_the_session_safe_is_always_pinned(home_dir: str) -> None:
     assert "always pinned" in refused("unpin", id=item["id"])
     items.append_actions(home_dir, ID, "unpin", [item["id"]])
     items.append_actions(home_dir, ID, "evict", [item["id"]])
-    done(home_dir, "add", compartment="safety_constraints", text="z" * 8_000)
+    done(home_dir, "add", compartment="safety_constraints", text="z" * LONGEST_TEXT)
     assert done(home_dir, "enforce")["evicted"] == []
     assert "Never push to main." in held(home_dir)
     asked("remove", id=item["id"])
@@ -439,13 +447,15 @@ def test_pinning_is_told_with_the_item(home_dir: str) -> None:
 
 
 @pytest.mark.parametrize(("length", "is_kept"), [(LONGEST_TEXT, True), (LONGEST_TEXT + 1, False)])
-def test_an_item_has_8000_characters(home_dir: str, length: int, is_kept: bool) -> None:
+def test_a_long_item_is_refused(home_dir: str, length: int, is_kept: bool) -> None:
     """With the blanks around it; without them it is kept."""
     text = " " + "x" * (length - 1)
     if is_kept:
         assert done(home_dir, "add", compartment=items.TASK, text=text)["item"]["text"] == text[1:]
     else:
-        with pytest.raises(StateError, match="at most 8,000 characters: say it shorter"):
+        with pytest.raises(
+            StateError, match=f"at most {LONGEST_TEXT:,} characters: say it shorter"
+        ):
             done(home_dir, "add", compartment=items.TASK, text=text)
 
 

@@ -34,6 +34,20 @@ if TYPE_CHECKING:
 
 MODEL = "claude-sonnet-4-5-20250929"
 thorough = settings(max_examples=120)
+FIGURES = {
+    "LEAST_SCALE": 0.5,
+    "LARGEST_SCALE": 2.0,
+    "_PROSE_FACTOR": 1.2,
+    "_OVERHEAD_TOKENS": {"tool_input": 90, "tool_result": 10},
+    "_TELLING_TOKENS": 5_000,
+}
+
+
+@pytest.fixture(autouse=True)
+def figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ones of these tests, whatever was measured."""
+    for name, value in FIGURES.items():
+        monkeypatch.setattr(composition, name, value)
 
 
 def composed(session: SessionBuilder) -> Composition:
@@ -265,7 +279,7 @@ def test_every_turn_says_what_it_added(session: SessionBuilder) -> None:
 
     assert (one.number, one.prompt, one.requests) == (1, "first", 1)
     assert one.parts["assistant"] == 1_000
-    assert (two.number, two.prompt, two.requests) == (2, "p" * 80, 2)
+    assert (two.number, two.prompt, two.requests) == (2, "p" * composition._PROMPT_CHARACTERS, 2)
     assert two.parts["user"] == 100
     assert one.tokens_added + two.tokens_added == 42_200
     assert two.parts["tool_result"] == pytest.approx(1_010, rel=0.05)
@@ -343,7 +357,7 @@ def test_every_injected_text_has_a_source_and_a_cost(session: SessionBuilder) ->
     ("estimated", "measured", "factor"),
     [(0, 0, 1.0), (4_999, 9_998, 1.0), (5_000, 10_000, 1.0), (5_001, 10_002, 2.0)],
 )
-def test_texts_of_more_than_5000_tokens_tell_how_they_count(
+def test_texts_of_many_tokens_tell_how_they_count(
     estimated: float, measured: float, factor: float
 ) -> None:
     """Less says nothing."""

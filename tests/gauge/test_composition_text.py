@@ -9,7 +9,7 @@ import pytest
 
 from brimline.gauge import composition_text
 from brimline.gauge.composition import Composition, FileTokens, Turn
-from brimline.gauge.composition_text import TOP_FILES
+from brimline.gauge.composition_text import SHOWN_TOOLS, TOP_FILES
 
 if TYPE_CHECKING:
     from brimline.testing import SessionBuilder
@@ -46,8 +46,8 @@ def test_parts_are_told_largest_first_and_what_is_unexplained_last() -> None:
 
 
 @pytest.mark.parametrize(("count", "kept"), [(TOP_FILES, TOP_FILES), (TOP_FILES + 1, TOP_FILES)])
-def test_twenty_files_are_told_the_largest_first(count: int, kept: int) -> None:
-    """Of those that cost the same, by name; all that were read again."""
+def test_files_are_told_the_largest_first(count: int, kept: int) -> None:
+    """Of those that cost the same, by name, a few; all that were read again."""
     files = [FileTokens(f"/{number:02d}", 9, 2, number) for number in range(count)]
     files.append(FileTokens("/zz", 10, 1, 0))
 
@@ -60,11 +60,23 @@ def test_twenty_files_are_told_the_largest_first(count: int, kept: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("columns", "cells"), [(40, 0), (55, 0), (56, 8), (67, 19), (68, 20), (69, 20), (200, 20)]
+    ("room", "cells"),
+    [
+        *(
+            (-8, 0),
+            (composition_text._LEAST_CELLS - 1, 0),
+            (composition_text._LEAST_CELLS, composition_text._LEAST_CELLS),
+            (200, composition_text._BAR_CELLS),
+        ),
+        *(
+            (composition_text._BAR_CELLS + more, composition_text._BAR_CELLS + min(more, 0))
+            for more in (-1, 0, 1)
+        ),
+    ],
 )
-def test_a_bar_has_its_room(columns: int, cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Twenty cells at most; fewer than eight would tell nothing."""
-    monkeypatch.setenv("COLUMNS", str(columns))
+def test_a_bar_has_its_room(room: int, cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is never longer than the longest; a very short one would tell nothing."""
+    monkeypatch.setenv("COLUMNS", str(composition_text._BEFORE_BAR + room))
     parts = [part("user", 1_000), part("hook", 500), part("client", 26), part("more", 2_000)]
 
     lines = composition_text.part_lines(report(parts=parts))[0].split("\n")
@@ -87,24 +99,29 @@ def test_what_was_dropped_is_told_below_the_parts() -> None:
         assert lines[1:] == ([told] if said else [])
 
 
-def test_five_tools_stand_below_their_results_and_nowhere_else() -> None:
+def test_a_few_tools_stand_below_their_results_and_nowhere_else() -> None:
     """The largest."""
-    tools = [{"tool": f"Tool{number}", "tokens": 60 - number} for number in range(6)]
+    tools = [{"tool": f"Tool{number}", "tokens": 60 - number} for number in range(SHOWN_TOOLS + 1)]
     parts = [part("tool_result", 600), part("user", 400)]
 
     lines = composition_text.part_lines(report(parts=parts, tool_results_by_tool=tools))[0]
 
     rows = [line.split() for line in lines.split("\n")]
-    assert [row[2] for row in rows[1:6]] == [f"Tool{number}" for number in range(5)]
+    assert [row[2] for row in rows[1:-1]] == [f"Tool{number}" for number in range(SHOWN_TOOLS)]
     assert rows[1][:2] == ["60", "6.0%"]
-    assert rows[6][:2] == ["400", "40.0%"]
-    assert len(rows) == 7
+    assert rows[-1][:2] == ["400", "40.0%"]
 
 
-def test_ten_files_five_read_again_and_five_turns_are_shown() -> None:
+def test_the_largest_files_what_was_read_again_and_the_largest_turns_are_shown() -> None:
     """One read is one, several are several; a title without rows is left out."""
-    files = [{"file": f"/f{n}", "tokens": 1_000 - n, "reads": n} for n in range(11)]
-    again = [{"file": f"/a{n}", "tokens_repeated": 90 - n, "reads": 2} for n in range(6)]
+    files = [
+        {"file": f"/f{n}", "tokens": 1_000 - n, "reads": n}
+        for n in range(composition_text._SHOWN_FILES + 1)
+    ]
+    again = [
+        {"file": f"/a{n}", "tokens_repeated": 90 - n, "reads": 2}
+        for n in range(composition_text._SHOWN_REPEATED + 1)
+    ]
     hooks = [
         {"name": "SessionStart", "ours": True, "tokens": 1_200},
         {"name": "Stop", "ours": False, "tokens": 7},
@@ -117,7 +134,7 @@ def test_ten_files_five_read_again_and_five_turns_are_shown() -> None:
             "in_context": number != 3,
             "parts": [part("floor", 9_000), part("summary", 9_000), part("user", number * 10)],
         }
-        for number in range(8)
+        for number in range(composition_text._SHOWN_TURNS + 3)
     ]
 
     text = composition_text.text(
@@ -135,20 +152,24 @@ def test_ten_files_five_read_again_and_five_turns_are_shown() -> None:
     assert [section[0] for section in sections[2:]] == [
         *("Tool results by file", "Read again", "Injected by hooks", "Largest turns")
     ]
-    assert [line.split()[-1] for line in sections[2][1:]] == [f"/f{n}" for n in range(10)]
+    assert [line.split()[-1] for line in sections[2][1:]] == [
+        f"/f{n}" for n in range(composition_text._SHOWN_FILES)
+    ]
     assert [line.split()[:3] for line in sections[2][1:4]] == [
         ["1,000", "0", "reads"],
         ["999", "1", "read"],
         ["998", "2", "reads"],
     ]
-    assert [line.split()[0] for line in sections[3][1:]] == [str(90 - n) for n in range(5)]
+    assert [line.split()[0] for line in sections[3][1:]] == [
+        str(90 - n) for n in range(composition_text._SHOWN_REPEATED)
+    ]
     assert [line.split() for line in sections[4][1:]] == [
         ["1,200", "brimline", "SessionStart"],
         ["7", "others", "Stop"],
     ]
     assert [line.split() for line in sections[5][1:]] == [
         [str(n * 10), str(n), "requests", "turn", f"{n}:", "prompt", str(n)]
-        for n in (7, 6, 5, 4, 2)
+        for n in (*range(composition_text._SHOWN_TURNS + 2, 3, -1), 2)
     ]
     bare = composition_text.text(report(parts=[part("user", 1_000)], turns=turns[:1]))
     assert "turn" not in bare

@@ -9,6 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from brimline.gauge.forecast import (
+    _RECENT_OPERATIONS,
     USUAL_GROWTH_TOKENS,
     forecast,
     learn_usual_tokens,
@@ -120,11 +121,11 @@ def test_the_interval_is_wider_close_to_the_point_and_where_little_is_known() ->
 
 def test_old_and_repeated_readings_and_drops_change_nothing() -> None:
     """A truncated history gives the same forecast, and so does a request that was read twice."""
-    occupancies = [20_000, 90_000, *uneven(700, requests=21, start=91_000)]
+    occupancies = [20_000, 90_000, *uneven(700, requests=_RECENT_OPERATIONS + 1, start=91_000)]
     twice = [occupancy for occupancy in occupancies for _ in range(2)]
     fallen = [*uneven(900, requests=11), *uneven(900, requests=11, start=70_000)]
 
-    for same in (occupancies[-21:], twice):
+    for same in (occupancies[-_RECENT_OPERATIONS - 1 :], twice):
         assert figures(same, 30_000) == figures(occupancies, 30_000)
         assert mean_recent_growth_tokens(same) == mean_recent_growth_tokens(occupancies)
     assert figures(fallen, 30_000)[1] == figures(uneven(900, requests=21), 30_000)[1]

@@ -12,7 +12,13 @@ from tests.guard.dialogue import SILENT
 from brimline import models
 from brimline.fast import clock, io
 from brimline.fast.policy import Policy
-from brimline.gauge.reading import Reading, make_reading, measure_session
+from brimline.gauge.reading import (
+    _REPLY_CHARACTERS_PER_TOKEN,
+    HISTORY_REQUESTS,
+    Reading,
+    make_reading,
+    measure_session,
+)
 from brimline.settings.values import default_values
 from brimline.state.session import WINDOW, SessionState, Snapshot
 from brimline.testing import SessionBuilder, text_block
@@ -47,7 +53,7 @@ def test_projected_is_occupancy_plus_tail(session: SessionBuilder) -> None:
         ("claude-opus-5", "Done.", 0, 2_201, 1_000 + 1),
         ("claude-sonnet-4-6", "Done.", 0, 2_850, 1_000 + 1),
         # The larger of what was counted and what was written is taken.
-        ("claude-sonnet-4-6", "x" * 4_000, 3, 0, 1_000),
+        ("claude-sonnet-4-6", "x" * 1_000 * _REPLY_CHARACTERS_PER_TOKEN, 3, 0, 1_000),
     ],
 )
 def test_the_tail_is_estimated_by_the_models_tokenizer(
@@ -277,17 +283,19 @@ class _CountingSystem:
         return data
 
 
-@pytest.mark.parametrize(("kept", "fetched"), [(0, 21), (1, 21), (2, 21), (3, 3), (9, 9)])
+@pytest.mark.parametrize(
+    ("kept", "fetched"), [*((few, HISTORY_REQUESTS) for few in range(3)), (3, 3), (9, 9)]
+)
 def test_earlier_requests_are_fetched_where_few_are_known(
     session: SessionBuilder, home_dir: str, kept: int, fetched: int
 ) -> None:
-    """The last 21, oldest first; who knows three or more needs no others."""
-    sizes = [10_000 + 100 * number for number in range(30)]
+    """The last ones, oldest first; who knows three or more needs no others."""
+    sizes = [10_000 + 100 * number for number in range(HISTORY_REQUESTS + 9)]
     for size in sizes:
         session.reply(size)
     reading = _measured(session, home_dir)
-    reading.history = sizes[30 - kept :]
+    reading.history = sizes[len(sizes) - kept :]
 
     reading.fill_in_occupancies()
 
-    assert reading.history == sizes[30 - fetched :]
+    assert reading.history == sizes[-fetched:]

@@ -9,6 +9,7 @@ import pytest
 
 from brimline.figures import spool
 from brimline.gauge import session_status
+from brimline.gauge.hook import _STEP_RATIO
 from brimline.settings import config
 
 if TYPE_CHECKING:
@@ -78,8 +79,13 @@ def _told(talk: Talk) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize(("growth", "is_news"), [(1_999, False), (2_000, True), (-2_000, True)])
-def test_a_hundredth_of_the_window_is_worth_telling(growth: int, is_news: bool, talk: Talk) -> None:
+STEP = round(_STEP_RATIO * 200_000)
+
+
+@pytest.mark.parametrize(("growth", "is_news"), [(STEP - 1, False), (STEP, True), (-STEP, True)])
+def test_a_small_part_of_the_window_is_worth_telling(
+    growth: int, is_news: bool, talk: Talk
+) -> None:
     """In either direction; a smaller step waits for the end of the turn."""
     talk.after_tool(40_000)
     talk.after_tool(40_000 + growth)

@@ -343,13 +343,18 @@ def test_tiers_go_by_what_is_in_use_or_by_the_next_request(unit: str, tokens: in
     assert _at(ladder=_ladder([5], unit)).ladder_tokens == tokens
 
 
+# The brim is 57,000 tokens away.
+PACE = -(-57_000 // brim.NEAR_REQUESTS)
+STEEP = [PACE * step for step in range(1, brim._PACE_READINGS + 1)]
+
+
 @pytest.mark.parametrize(
     ("tier", "history", "is_raised"),
     [
-        # A calm session is raised by a pace of which five steps reach the brim: 11,400 tokens.
-        (0, [76_800, 88_200, 99_600], True),
-        (0, [76_801, 88_200, 99_600], False),
-        (0, [88_200, 99_600], False),
+        # A calm session is raised by a pace of which a few steps reach the brim.
+        (0, STEEP, True),
+        (0, [STEEP[0] + 1, *STEEP[1:]], False),
+        (0, STEEP[1:], False),
         # Any other tier but the last by steps of five points of the window: 10,000 tokens.
         (1, [90_000, 100_000], True),
         (1, [90_001, 100_000], False),
@@ -375,7 +380,7 @@ def test_a_calm_reading_past_the_brim_is_not_raised() -> None:
     )
 
 
-@pytest.mark.parametrize(("tier", "tokens"), [(0, 9_500), (1, 10_000)])
+@pytest.mark.parametrize(("tier", "tokens"), [(0, 57_000 // (brim.NEAR_REQUESTS + 1)), (1, 10_000)])
 def test_growth_below_so_many_tokens_raises_no_tier(tier: int, tokens: int) -> None:
-    """A sixth of the way that is left, or the points that the setting says."""
+    """A part of the way that is left, or the points that the setting says."""
     assert brim.least_steep_growth_tokens(_at(tier=tier), 5) == tokens

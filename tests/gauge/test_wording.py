@@ -60,7 +60,11 @@ def test_what_is_known_has_a_row_each() -> None:
         ({"forecast_ops_high": 0}, "forecast", None),
         ({"forecast_ops": 1}, "forecast", "about 1 request (20"),
         ({"forecast_as_usual": True}, "forecast", "(20 to 60), as sessions usually go"),
-        ({"forecast_ops_high": 201}, "forecast", "at least 20 requests"),
+        (
+            {"forecast_ops_high": wording._WIDEST_INTERVAL * 20 + 1},
+            "forecast",
+            "at least 20 requests",
+        ),
         ({"tier": 2}, "tier", "L2"),
     ],
 )
@@ -126,7 +130,7 @@ def test_the_status_line_leaves_out_what_is_unknown() -> None:
     }
     for change, shown in (
         ({"forecast_as_usual": True}, "~40 req. (20–60), as sessions usually go"),
-        ({"forecast_ops_high": 201}, "20 req. or more"),
+        ({"forecast_ops_high": wording._WIDEST_INTERVAL * 20 + 1}, "20 req. or more"),
     ):
         assert wording.status_line_parts_by_name(DOCUMENT | change)["forecast"] == shown
     past = wording.status_line_parts_by_name(

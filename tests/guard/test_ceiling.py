@@ -14,7 +14,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from tests.hooks.processes import command, environment
 
-from brimline.guard.ceiling import Load
+from brimline.guard.ceiling import _LONGEST_NAME, Load
 from brimline.hooks import table
 from brimline.settings import presets
 from brimline.settings.catalogue import BY_KEY
@@ -195,7 +195,7 @@ def test_a_recovery_skill_passes_in_every_posture(preset: str, talk: Talk) -> No
         ("Skill", {}, ""),
         ("Skill", {"skill": 7}, ""),
         ("Skill", {"skill": "a\nb"}, "a b"),
-        ("Skill", {"skill": "x" * 20_000}, "x" * 59 + "…"),
+        ("Skill", {"skill": "x" * 20_000}, "x" * (_LONGEST_NAME - 1) + "…"),
     ],
 )
 def test_a_loads_name_is_in_its_input(tool: str, tool_input: dict[str, Any], name: str) -> None:

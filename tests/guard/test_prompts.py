@@ -82,13 +82,13 @@ def test_the_longest_reminder_leaves_room_for_the_others(talk: Talk, rules: Path
 
 
 @pytest.mark.row("S1-12")
-def test_a_reminder_is_cut_beyond_eight_thousand_characters(talk: Talk, rules: Path) -> None:
+def test_a_long_reminder_is_cut(talk: Talk, rules: Path) -> None:
     """With its head; one that just fits is whole."""
-    room = 8_000 - len(f"{OPENINGS['reminder']} {rules} (`reminder.file`):\n")
+    room = prompts._LARGEST_CHARACTERS - len(f"{OPENINGS['reminder']} {rules} (`reminder.file`):\n")
     for size, end in ((room, "x"), (room + 1, "\n[truncated]")):
         rules.write_text("x" * size)
         note = talk.at_start().note
-        assert (len(note), note.endswith(f"xx{end}")) == (8_000, True)
+        assert (len(note), note.endswith(f"xx{end}")) == (prompts._LARGEST_CHARACTERS, True)
 
 
 def test_a_repository_brings_no_other_one(talk: Talk, session: SessionBuilder, world: Path) -> None:
@@ -180,9 +180,10 @@ def test_a_long_text_is_cut_and_marked(letter: str, depth: int, talk: Talk, worl
     note = talk.at_start().note
 
     assert note.endswith("\n[truncated]")
-    assert 7_000 < len(note) <= NOTE_BUDGET_CHARACTERS - 1_000
-    file.write_text(letter * 7_000)
-    assert talk.at_start().note.endswith(letter * 7_000)
+    assert prompts._LARGEST_CHARACTERS - 1_000 < len(note) <= prompts._LARGEST_CHARACTERS
+    fitting = letter * (prompts._LARGEST_CHARACTERS - 1_000)
+    file.write_text(fitting)
+    assert talk.at_start().note.endswith(fitting)
 
 
 @pytest.mark.parametrize("content", [None, b"", b" \n\t\n", "folder"])

@@ -18,6 +18,7 @@ from brimline.bulk.retention import Limits, Pass, prune
 from brimline.errors import StoreError
 from brimline.fast import paths
 from brimline.mcp import recall
+from brimline.recall.stored import HEAD_BYTES
 from brimline.rooms import values_in_all_traces
 from brimline.testing import SessionBuilder
 from brimline.transcript.project import Project
@@ -25,6 +26,7 @@ from brimline.transcript.project import Project
 PROJECT = "/home/dev/project"
 OWN = Project((PROJECT,))
 LINE = st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]), max_size=60)
+ROOM = recall.ROOM
 NUMBERED = b"".join(b"line %d of the output\n" % number for number in range(1, 5_001))
 
 
@@ -93,11 +95,13 @@ def test_a_line_too_long_for_one_answer_is_shown_in_parts(home_dir: str) -> None
     key = keep(home_dir, b"first\n" + "𝄞".encode() * 15_000)
 
     head, body = parts(ask(home_dir, key=key, lines="2:2"))
-    rest = ask(home_dir, key=key, lines="2@14501:2")
+    fitting = ROOM // 2
+    rest = ask(home_dir, key=key, lines=(next_part := f"2@{fitting + 1}:2"))
 
-    assert head.endswith(': line 2 of 2, characters 1-14,500 of 15,000; next: lines="2@14501:2"]')
-    assert body == "𝄞" * 14_500
-    assert parts(rest)[1] == "𝄞" * 500
+    assert f": line 2 of 2, characters 1-{fitting:,} of 15,000" in head
+    assert head.endswith(f'; next: lines="{next_part}"]')
+    assert body == "𝄞" * fitting
+    assert parts(rest)[1] == "𝄞" * (15_000 - fitting)
 
 
 def test_key_and_query_show_the_lines_that_hold_the_words(home_dir: str) -> None:
@@ -194,7 +198,10 @@ def test_arguments_that_do_not_fit_are_refused(home_dir: str, arguments: dict[st
         ({"question": "x"}, "recall takes key, query, lines, not 'question'"),
         ({"x" * 41: 1}, f"recall takes key, query, lines, not '{'x' * 40}'"),
         ({"key": None, "query": " "}, "give key, of one stored output, or query, to find some"),
-        ({"key": "k" * 81}, f"'{'k' * 80}' is not a key: give sha256: and its digits"),
+        (
+            {"key": "k" * 999},
+            f"'{'k' * recall._LONGEST_KEY}' is not a key: give sha256: and its digits",
+        ),
     ],
 )
 def test_who_asks_wrongly_is_told_how_to_ask(
@@ -267,7 +274,7 @@ def test_a_hit_is_told_with_its_key_and_its_lines(home_dir: str) -> None:
     """With line numbers, so that they can be asked for; of many the first ones."""
     content = b"start\n" + b"noise\n" * 50 + b"Error: timeout in worker\nend\n"
     key = keep(home_dir, content, tool="Bash", source="make test", exit=2)
-    keep(home_dir, b"needle\n" * 9)
+    keep(home_dir, b"needle\n" * (recall._LINES_PER_HIT + 4))
 
     first, hit, line = ask(home_dir, query="timeout error").splitlines()
 
@@ -275,7 +282,10 @@ def test_a_hit_is_told_with_its_key_and_its_lines(home_dir: str) -> None:
     assert hit.startswith(f'1. {key[:19]} (Bash "make test" exit 2), 2')
     assert hit.endswith("Z, 53 lines")
     assert line == "   52: Error: timeout in worker"
-    assert ask(home_dir, query="needle").splitlines()[-2:] == ["   5: needle", "   and 4 more"]
+    assert ask(home_dir, query="needle").splitlines()[-2:] == [
+        f"   {recall._LINES_PER_HIT}: needle",
+        "   and 4 more",
+    ]
 
 
 def test_the_line_that_holds_the_rare_word_comes_first(home_dir: str) -> None:
@@ -293,18 +303,19 @@ def test_the_line_that_holds_the_rare_word_comes_first(home_dir: str) -> None:
 
 def test_hits_come_in_pages(home_dir: str) -> None:
     """The first line says how to ask for the next."""
-    for number in range(25):
+    page = recall._HITS_PER_ANSWER
+    for number in range(hits := 2 * page + 5):
         keep(home_dir, b"needle %d" % number)
 
     first = ask(home_dir, query="needle").splitlines()
-    last = ask(home_dir, query="needle", lines="21:30").splitlines()
+    last = ask(home_dir, query="needle", lines=f"{hits - 4}:{hits + 5}").splitlines()
 
-    assert first[0].startswith("[brimline recall: hits 1-10 of 25 that hold 'needle'")
-    assert first[0].endswith('next: lines="11:20"]')
-    assert last[0] == "[brimline recall: hits 21-25 of 25 that hold 'needle']"
-    assert last[1].startswith("21. ")
-    with pytest.raises(StoreError, match="there is no hit 26: the last one is 25"):
-        ask(home_dir, query="needle", lines="26:30")
+    assert first[0].startswith(f"[brimline recall: hits 1-{page} of {hits} that hold 'needle'")
+    assert first[0].endswith(f'next: lines="{page + 1}:{2 * page}"]')
+    assert last[0] == f"[brimline recall: hits {hits - 4}-{hits} of {hits} that hold 'needle']"
+    assert last[1].startswith(f"{hits - 4}. ")
+    with pytest.raises(StoreError, match=f"there is no hit {hits + 1}: the last one is {hits}"):
+        ask(home_dir, query="needle", lines=f"{hits + 1}:{hits + 5}")
 
 
 def test_hits_with_long_lines_still_fit(home_dir: str) -> None:
@@ -325,14 +336,14 @@ def test_hits_with_long_lines_still_fit(home_dir: str) -> None:
 def test_nothing_found_and_what_was_not_searched_are_told(home_dir: str) -> None:
     """Both are answers, not failures."""
     keep(home_dir, b"\x00\x01")
-    keep(home_dir, b"hay " * 60_000)
+    keep(home_dir, b"hay " * HEAD_BYTES)
 
     lines = ask(home_dir, query="needle").splitlines()
 
     assert lines == [
         "[brimline recall: none of 2 stored outputs holds 'needle']",
         "Stored outputs that are binary and were not searched: 1.",
-        "Stored outputs that are large: only the first 200 kB were searched: 1.",
+        f"Stored outputs that are large: only the first {HEAD_BYTES // 1_000} kB were searched: 1.",
     ]
 
 
@@ -375,15 +386,15 @@ def lines_of(home_dir: str, **arguments: Any) -> list[str]:
     return recall.answer(home_dir, PROJECT, OWN, arguments).split("\n")
 
 
-@pytest.mark.parametrize("most", [600, 240])
+@pytest.mark.parametrize("most", [recall._LINE_CHARACTERS, recall._HIT_CHARACTERS])
 def test_a_line_that_holds_the_words_is_shown_up_to_its_limit(home_dir: str, most: int) -> None:
-    """600 characters of one output, 240 where several are found; how long it is is told."""
+    """More of one output than where several are found; how long it is is told."""
     whole, longer = long_line(most), long_line(most + 1)
     key = keep(home_dir, f"{whole}\n{longer}\n".encode())
 
     lines = (
         lines_of(home_dir, key=key, query="needle")
-        if most == 600
+        if most == recall._LINE_CHARACTERS
         else lines_of(home_dir, query="needle")
     )
 
@@ -393,18 +404,16 @@ def test_a_line_that_holds_the_words_is_shown_up_to_its_limit(home_dir: str, mos
     ]
 
 
-@pytest.mark.parametrize(("characters", "is_whole"), [(28_999, True), (29_000, False)])
-def test_an_answer_has_29_000_characters_of_content(
-    home_dir: str, characters: int, is_whole: bool
-) -> None:
+@pytest.mark.parametrize(("characters", "is_whole"), [(ROOM - 1, True), (ROOM, False)])
+def test_an_answer_has_its_room_of_content(home_dir: str, characters: int, is_whole: bool) -> None:
     """Below its first line."""
     key = keep(home_dir, b"x" * characters)
 
     head, content = lines_of(home_dir, key=key)
 
     assert ("its only line" in head) is is_whole
-    assert len(content) == characters if is_whole else len(content) == 29_000
-    assert is_whole or f"characters 1-29,000 of {characters:,}" in head
+    assert len(content) == characters if is_whole else len(content) == ROOM
+    assert is_whole or f"characters 1-{ROOM:,} of {characters:,}" in head
 
 
 def test_a_store_of_a_newer_version_is_not_read(home_dir: str) -> None:

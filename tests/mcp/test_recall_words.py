@@ -51,47 +51,46 @@ def test_the_first_line_says_which_lines_follow_of_how_many(
 @pytest.mark.parametrize(
     ("source", "told"),
     [
-        ("s" * 60, "s" * 60),
-        ("s" * 61, "s" * 59 + "…"),
-        ("/" + "s" * 60, "…" + "s" * 59),
+        (LONG := "s" * recall._SOURCE_CHARACTERS, LONG),
+        (LONG + "s", LONG[1:] + "…"),
+        ("/" + LONG, "…" + LONG[1:]),
         ("a\n b", "a b"),
     ],
 )
 def test_a_long_command_keeps_its_beginning_and_a_path_its_end(
     home_dir: str, source: str, told: str
 ) -> None:
-    """A path tells most at its end; sixty characters are whole."""
+    """A path tells most at its end; what is short is whole."""
     key = keep(home_dir, b"one", tool="Bash", source=source, exit=0)
 
     head = f'[brimline recall {key[:19]} (Bash "{told}" exit 0): its only line]'
     assert ask(home_dir, key=key)[0] == head
 
 
-@pytest.mark.parametrize(("fitting", "more"), [(5, []), (6, ["   and 1 more"]), (1_010, None)])
-def test_of_a_hit_five_lines_are_shown_and_the_others_counted(
-    home_dir: str, fitting: int, more: list[str] | None
-) -> None:
+@pytest.mark.parametrize("more", [0, 1, 1_005])
+def test_of_a_hit_a_few_lines_are_shown_and_the_others_counted(home_dir: str, more: int) -> None:
     """With their numbers in the output."""
-    keep(home_dir, b"hay\n" + b"needle\n" * fitting)
+    most = recall._LINES_PER_HIT
+    keep(home_dir, b"hay\n" + b"needle\n" * (most + more))
 
     _, _, *shown = ask(home_dir, query="needle")
 
-    assert shown[:5] == [f"   {number}: needle" for number in range(2, 7)]
-    assert shown[5:] == (["   and 1,005 more"] if more is None else more)
+    assert shown[:most] == [f"   {number}: needle" for number in range(2, most + 2)]
+    assert shown[most:] == ([f"   and {more:,} more"] if more else [])
 
 
-def test_at_most_twenty_hits_are_shown_however_many_are_asked_for(home_dir: str) -> None:
+def test_only_so_many_hits_are_shown_however_many_are_asked_for(home_dir: str) -> None:
     """The rest can be asked for."""
-    for number in range(23):
+    last = recall._MOST_HITS + 3
+    for number in range(last):
         keep(home_dir, b"needle %d" % number)
 
-    first = ask(home_dir, query="needle", lines="2:23")
-    last = ask(home_dir, query="needle", lines="23:23")
+    some = ask(home_dir, query="needle", lines=f"2:{last}")[0]
+    rest = ask(home_dir, query="needle", lines=f"{last}:{last}")[0]
 
-    assert (
-        first[0] == "[brimline recall: hits 2-21 of 23 that hold 'needle'; next: lines=\"22:23\"]"
-    )
-    assert last[0] == "[brimline recall: hits 23-23 of 23 that hold 'needle']"
+    assert some.startswith(f"[brimline recall: hits 2-{last - 2} of {last} that hold 'needle'")
+    assert some.endswith(f'; next: lines="{last - 1}:{last}"]')
+    assert rest == f"[brimline recall: hits {last}-{last} of {last} that hold 'needle']"
 
 
 def test_where_nothing_is_stored_that_is_said(home_dir: str) -> None:
@@ -106,18 +105,19 @@ def test_where_nothing_is_stored_that_is_said(home_dir: str) -> None:
     ]
 
 
-@pytest.mark.parametrize(("room", "shown"), [(29_999, 2), (29_000, 2), (28_999, 1), (0, 1)])
+@pytest.mark.parametrize(("room", "shown"), [(9_999, 2), (9_000, 2), (8_999, 1), (0, 1)])
 def test_rows_are_shown_as_far_as_there_is_room_and_one_in_any_case(room: int, shown: int) -> None:
     """Each takes a line."""
-    rows = ["a" * 14_499, "b" * 14_499, "c" * 14_499]
+    rows = ["a" * 4_499, "b" * 4_499, "c" * 4_499]
 
     assert len(recall._rows_that_fit(rows, room)) == shown
 
 
 def test_no_row_is_shown_that_is_larger_than_an_answer() -> None:
     """Not even the only one."""
-    assert recall._rows_that_fit(["a" * 29_001], 4_000) == []
-    assert recall._rows_that_fit(["a" * 29_000], 4_000) == ["a" * 29_000]
+    row = "a" * recall.ROOM
+    assert recall._rows_that_fit([row + "a"], 4_000) == []
+    assert recall._rows_that_fit([row], 4_000) == [row]
 
 
 def test_what_was_said_is_shown_as_far_as_there_is_room(home_dir: str) -> None:

@@ -97,7 +97,7 @@ def test_a_note_is_accepted_and_an_empty_or_endless_one_is_not(home_dir: str) ->
     """Nothing is written: the call in the transcript is the record."""
     accepted, failed = tools.answer("note", {"text": "use zlib", "reason": "no wheel"})
     assert (accepted.startswith("Noted."), failed) == (True, False)
-    for text in ("", " ", 3, "x" * 601):
+    for text in ("", " ", 3, "x" * (_LONGEST_NOTE + 1)):
         assert tools.answer("note", {"text": text})[1]
     assert not os.path.exists(home_dir)
 
@@ -124,7 +124,10 @@ def test_every_tool_answers_and_no_other(home_dir: str, project_dir: str) -> Non
     ("text", "told"),
     [
         ("x" * _LONGEST_NOTE, ""),
-        ("x" * (_LONGEST_NOTE + 1), "a note has at most 600 characters: say it shorter"),
+        (
+            "x" * (_LONGEST_NOTE + 1),
+            f"a note has at most {_LONGEST_NOTE} characters: say it shorter",
+        ),
         (" \n", "there is nothing to write down: give a `text`"),
         (None, "there is nothing to write down: give a `text`"),
     ],
