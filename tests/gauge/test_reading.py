@@ -19,6 +19,7 @@ from brimline.gauge.reading import (
     make_reading,
     measure_session,
 )
+from brimline.gauge.window import NEAR_REQUESTS
 from brimline.settings.values import default_values
 from brimline.state.session import WINDOW, SessionState, Snapshot
 from brimline.testing import SessionBuilder, text_block
@@ -162,10 +163,14 @@ def test_a_request_that_the_file_does_not_hold_yet_counts_for_the_speed(
     assert quiet.history == [50_000, 51_000, 140_000, 150_000]
 
 
+# So much in use, 167,000 less the reply are so many steps away as this is from 50,000.
+NEAR = -(-(166_880 + 50_000 * NEAR_REQUESTS) // (NEAR_REQUESTS + 1))
+
+
 @pytest.mark.parametrize(
-    ("tokens", "history"), [(69_479, [69_479]), (69_480, [50_000, 69_480]), (140_000, None)]
+    ("tokens", "history"), [(NEAR - 1, [NEAR - 1]), (NEAR, [50_000, NEAR]), (140_000, None)]
 )
-def test_a_step_of_which_five_would_reach_the_brim_is_a_reason_to_look_back(
+def test_a_step_of_which_a_few_would_reach_the_brim_is_a_reason_to_look_back(
     session: SessionBuilder, home_dir: str, tokens: int, history: list[int] | None
 ) -> None:
     """So is a tier; a calm session is read no further than its last request."""

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brimline.fast.decision import Decision
-from brimline.hooks.wire import Event, answer_text
+from brimline.hooks.wire import _TERSE_CHARACTERS, Event, answer_text
 from brimline.transcript.row import IMAGE_CHARACTERS
 
 READ = {
@@ -34,9 +34,9 @@ responses: list[tuple[str, Any, int]] = [
     ("Agent", AGENT, len("sub result")),
     ("mcp__lab__big", [{"type": "text", "text": "abc"}, {"type": "image"}], 3 + IMAGE_CHARACTERS),
     ("mcp__lab__structured", '{"a":"b"}', 9),
-    ("Edit", {"originalFile": "x" * 9_000, "newString": "y"}, 200),
-    ("Write", {"content": "x" * 9_000}, 200),
-    ("TodoWrite", {"oldTodos": ["x" * 900], "newTodos": []}, 200),
+    ("Edit", {"originalFile": "x" * 9_000, "newString": "y"}, _TERSE_CHARACTERS),
+    ("Write", {"content": "x" * 9_000}, _TERSE_CHARACTERS),
+    ("TodoWrite", {"oldTodos": ["x" * 900], "newTodos": []}, _TERSE_CHARACTERS),
     ("Bash", None, 0),
     ("Bash", 5, 0),
 ]

@@ -13,7 +13,6 @@ from brimline.bulk import contents, put, retention
 from brimline.fast import clock, paths
 from brimline.fast import json as fast_json
 from brimline.install import checks_mod, checks_use, client, doctor, entries, jsontext
-from brimline.install.checks_use import _MESSAGE_LENGTH
 from brimline.settings import clientsettings, config
 from brimline.state import logs
 from brimline.testing import SessionBuilder
@@ -28,13 +27,18 @@ def settings(project_dir: str, **values: Any) -> None:
     path.write_text(json.dumps(values))
 
 
+FEW = checks_use._FEW_CLEANUP_DAYS
+LEAST = checks_use.LEAST_WINDOW_TOKENS
+
+
 @pytest.mark.parametrize(
-    ("days", "name"), [(6, "retention-short"), (7, "retention"), (None, "retention-default")]
+    ("days", "name"),
+    [(FEW - 1, "retention-short"), (FEW, "retention"), (None, "retention-default")],
 )
-def test_transcripts_that_go_within_a_week_are_told(
+def test_transcripts_that_go_soon_are_told(
     days: int | None, name: str, home_dir: str, project_dir: str
 ) -> None:
-    """A week is enough."""
+    """So many days are enough."""
     settings(project_dir, **({} if days is None else {"cleanupPeriodDays": days}))
 
     (said,) = checks_use._check_client_cleanup(home_dir, project_dir)
@@ -71,11 +75,11 @@ def test_the_clients_version_is_judged_by_its_numbers(
     assert (said[1]["oldest"], said[1]["tested"]) == ("2.1.139", "2.1.328")
 
 
-@pytest.mark.parametrize(("tokens", "is_told"), [(99_999, True), (100_000, False)])
+@pytest.mark.parametrize(("tokens", "is_told"), [(LEAST - 1, True), (LEAST, False)])
 def test_a_window_that_the_client_does_not_honour_is_told(
     tokens: int, is_told: bool, home_dir: str, project_dir: str
 ) -> None:
-    """Below 100,000 tokens; a percentage without a window is told of too."""
+    """A percentage without a window is told of too."""
     settings(project_dir, autoCompactWindow=tokens)
     names = [name for name, _ in checks_use._check_where_client_compacts(home_dir, project_dir)]
     assert ("compaction-window" in names) is is_told
@@ -86,26 +90,25 @@ def test_a_window_that_the_client_does_not_honour_is_told(
     assert said["compaction-pct"] == {"percent": 50, "window": 200_000}
 
 
-def test_the_last_failure_is_told_in_200_characters(home_dir: str) -> None:
+def test_the_last_failure_is_told_in_few_characters(home_dir: str) -> None:
     """And how many there were."""
     assert checks_use._check_own_errors(home_dir, "") == [("no-hook-errors", {})]
-    logs.record_failure(home_dir, "Stop", ValueError("x" * 300))
+    logs.record_failure(home_dir, "Stop", ValueError("x" * 999))
 
     ((name, said),) = checks_use._check_own_errors(home_dir, "")
 
-    assert (name, said["count"], len(said["told"])) == ("hook-errors", "1 failure", 200)
+    assert (name, said["count"]) == ("hook-errors", "1 failure")
+    assert len(said["told"]) == checks_use._MESSAGE_LENGTH
     assert said["told"].startswith("Stop: ValueError: xxx")
     logs.record_failure(home_dir, "Stop", ValueError("y"))
     assert checks_use._check_own_errors(home_dir, "")[0][1]["count"] == "2 failures"
 
 
-def test_the_reason_of_a_client_is_its_last_line_up_to_200_characters(no_client: Path) -> None:
+def test_the_reason_of_a_client_is_its_last_line_cut_where_it_is_long(no_client: Path) -> None:
     """Blank lines aside."""
-    fake_claude.script(
-        no_client, f"#!/bin/sh\necho first\necho ' {'x' * (_MESSAGE_LENGTH + 1)} '\necho\nexit 3\n"
-    )
+    fake_claude.script(no_client, f"#!/bin/sh\necho first\necho ' {'x' * 999} '\necho\nexit 3\n")
 
-    assert client.run_client_or_problem(["mcp"]) == "x" * _MESSAGE_LENGTH
+    assert client.run_client_or_problem(["mcp"]) == "x" * client._REASON_LENGTH
     fake_claude.script(no_client, "#!/bin/sh\necho fine\n")
     assert client.run_client_or_problem(["mcp"]) is None
 
@@ -195,9 +198,10 @@ def test_what_is_gone_or_points_nowhere_is_open_to_nobody(home_dir: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("age_s", "name"), [(24 * 3_600 - 20, "hook-errors"), (24 * 3_600 + 1, "no-hook-errors")]
+    ("age_s", "name"),
+    [(checks_use._RECENT_S - 20, "hook-errors"), (checks_use._RECENT_S + 1, "no-hook-errors")],
 )
-def test_a_failure_is_told_for_a_day(age_s: int, name: str, home_dir: str) -> None:
+def test_a_recent_failure_is_told(age_s: int, name: str, home_dir: str) -> None:
     """Older ones are in the log only."""
     line = {"at": clock.now_s() - age_s, "event": "Stop", "error": "ValueError"}
     fast_json.append_line(paths.error_log(home_dir), line)
@@ -331,7 +335,7 @@ def test_where_the_client_compacts_is_told_first(
     assert ("wall" in said) is (name == "compaction-off")
 
 
-@pytest.mark.parametrize("tokens", [50_000, 99_999])
+@pytest.mark.parametrize("tokens", [LEAST // 2, LEAST - 1])
 def test_a_small_window_is_answered_with_the_least_that_is_honoured(
     tokens: int, home_dir: str, project_dir: str
 ) -> None:
@@ -339,4 +343,4 @@ def test_a_small_window_is_answered_with_the_least_that_is_honoured(
     config.write_setting(paths.user_config(home_dir), "context_window", str(tokens))
     (_, said), *_ = checks_use._check_where_client_compacts(home_dir, project_dir)
 
-    assert said["window"] == 100_000
+    assert said["window"] == LEAST

@@ -13,19 +13,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def test_an_output_is_shown_by_its_first_five_fitting_lines_with_their_numbers(
+MOST = found_outputs._HIT_CHARACTERS
+
+
+def test_an_output_is_shown_by_its_first_fitting_lines_with_their_numbers(
     home_dir: str,
 ) -> None:
     """A long line by the part that fits."""
     lines = [f"line {number}" for number in range(1, 4)]
-    lines += [f"otter {number}" for number in range(4, 10)]
-    lines[3] = "x" * 300 + "otter 4"
+    most = found_outputs._LINES_PER_HIT
+    lines += [f"otter {number}" for number in range(4, most + 5)]
+    lines[3] = "x" * 999 + "otter 4"
     put.put(home_dir, "\n".join(lines).encode(), {"tool": "Bash", "source": "cat a"})
 
     found = found_outputs.document(home_dir, "otter", None, 10)
 
     (shown,) = found["outputs"]
-    assert [line.partition(":")[0] for line in shown["lines"]] == ["4", "5", "6", "7", "8"]
+    assert [line.partition(":")[0] for line in shown["lines"]] == [
+        str(number) for number in range(4, most + 4)
+    ]
     assert shown["lines"][0].startswith("4: …xxx")
     assert (found["found"], found["searched"], found["all_words"]) == (1, 1, True)
     assert shown["title"] == "Bash cat a"
@@ -52,16 +58,16 @@ def test_what_was_found_is_told_to_a_person_with_its_key_and_title(home_dir: str
 
 
 @pytest.mark.parametrize(
-    ("size", "shown"), [(200, "1: {}"), (201, "1: {}… (201 characters)")], ids=["fits", "cut"]
+    ("size", "shown"), [(MOST, "1: {}"), (MOST + 1, "1: {}… ({} characters)")], ids=["fits", "cut"]
 )
-def test_a_line_is_shown_whole_up_to_200_characters(home_dir: str, size: int, shown: str) -> None:
-    """Of a longer one as many, and how long it is."""
+def test_a_line_is_shown_whole_up_to_its_limit(home_dir: str, size: int, shown: str) -> None:
+    """Of a longer one as much, and how long it is."""
     line = "otter " + "x" * (size - 6)
     key = put.put(home_dir, line.encode(), {"cwd": "/p", "session": "s1", "created": 5.0})
 
     (output,) = found_outputs.document(home_dir, "otter", None, 10)["outputs"]
 
-    assert output["lines"] == [shown.format(line[:200])]
+    assert output["lines"] == [shown.format(line[:MOST], size)]
     assert (output["key"], output["project"], output["session"]) == (key, "/p", "s1")
     assert output["key"].startswith(layout.PREFIX)
 

@@ -14,7 +14,8 @@ from brimline.fast import paths
 from brimline.recall import hits
 from brimline.recall.record import Hit, Record
 
-LONG = "x" * 200
+LINE, SECOND = hits._LINE_CHARACTERS, hits._BYTES_PER_S
+LONG = "x" * 2 * LINE
 
 
 def hit(text: str, **fields: Any) -> Hit:
@@ -30,10 +31,11 @@ def lines_of(text: str, query: str, home_dir: str) -> list[str]:
     return list(row["lines"])
 
 
-def test_of_a_long_text_the_three_lines_with_most_words_of_the_query_are_shown(
-    home_dir: str,
+def test_of_a_long_text_the_lines_with_most_words_of_the_query_are_shown(
+    home_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In their order; of equals the first, and the first line where none fits."""
+    monkeypatch.setattr(hits, "_SHOWN_LINES", 3)
     text = "zero\nred fox\n\n  red fox jumps\nred\nfox red jumped\nred fox\nnone"
 
     assert lines_of(text, "red fox jumps", home_dir) == [
@@ -47,11 +49,11 @@ def test_of_a_long_text_the_three_lines_with_most_words_of_the_query_are_shown(
 
 def test_a_long_line_begins_a_little_before_the_first_word_of_the_query(home_dir: str) -> None:
     """One that fits stays whole; one without the words begins at its beginning."""
-    fits = "y" * 100 + " otter ab."
+    before, fits = "y" * (hits._LINE_CHARACTERS // 4 - 1), " otter ab.".rjust(LINE, "y")
     assert lines_of(fits, "otter", home_dir) == [fits]
-    assert lines_of(f"{fits}!", "otter", home_dir) == ["…" + "y" * 26 + " otter ab.!"]
+    assert lines_of(f"{fits}!", "otter", home_dir) == [f"…{before} otter ab.!"]
     assert lines_of(f"otter {LONG}", "otter", home_dir) == [f"otter {LONG}"]
-    assert lines_of(f"{'z' * 27}otter {LONG}", "otter", home_dir) == [f"{'z' * 27}otter {LONG}"]
+    assert lines_of(f"{before}zotter {LONG}", "otter", home_dir) == [f"{before}zotter {LONG}"]
     assert lines_of(LONG, "otter", home_dir) == [LONG]
 
 
@@ -124,18 +126,18 @@ def test_an_entry_is_opened_with_its_neighbours(home_dir: str) -> None:
 
 
 def test_a_key_that_is_none_is_told_by_its_beginning(home_dir: str) -> None:
-    """The first forty characters."""
+    """And no more."""
     with pytest.raises(StoreError, match=f"^'{'x' * 40}' is not a key"):
         hits.entry_with_neighbours(home_dir, "x" * 50)
 
 
 @pytest.mark.parametrize(
-    ("size", "seconds"), [(1, 1), (8_000_000, 1), (8_000_001, 2), (16_000_000, 2)]
+    ("size", "seconds"), [(1, 1), (SECOND, 1), (SECOND + 1, 2), (2 * SECOND, 2)]
 )
 def test_how_long_reading_takes_is_told_in_whole_seconds(
     home_dir: str, project_dir: str, size: int, seconds: int
 ) -> None:
-    """Eight megabytes in each; files of subagents are not read."""
+    """Some megabytes in each; files of subagents are not read."""
     folder = Path(paths.project_transcripts_dir(project_dir))
     folder.mkdir(parents=True)
     for name in ("0a1b2c3d", "agent-7"):

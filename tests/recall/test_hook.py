@@ -68,11 +68,14 @@ def test_an_index_that_says_nothing_is_not_given(
     assert hook.session_start(begun(session, home_dir)) is None
 
 
-@pytest.mark.parametrize(("room", "is_given"), [(200, False), (201, True)])
+LEAST = hook._LEAST_CHARACTERS
+
+
+@pytest.mark.parametrize(("room", "is_given"), [(LEAST, False), (LEAST + 1, True)])
 def test_in_little_room_nothing_is_said(
     index: Path, session: SessionBuilder, home_dir: str, room: int, is_given: bool
 ) -> None:
-    """Two hundred characters beside the line that tells where it is from are too few."""
+    """Little beside the line that tells where it is from is too little."""
     index.write_text("- [One](one.md) — about one\n" * 99, encoding="utf-8")
     turn = begun(session, home_dir)
     head = hook._HEAD.format(index.parent)

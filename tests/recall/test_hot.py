@@ -11,7 +11,7 @@ import pytest
 from brimline.errors import StateError
 from brimline.fast import paths
 from brimline.recall import deep, hot
-from brimline.recall.hot import _LINE_CHARACTERS
+from brimline.recall.hot import _MOST_LINES
 
 TOPIC = "---\nname: {0}\ndescription: About {0}\ntype: user\n---\n\nText of {0}.\n"
 OVER = 1 << 20
@@ -58,8 +58,8 @@ def test_what_is_too_large_to_be_read_is_not_written(place: Path, file: str) -> 
 @pytest.mark.parametrize(
     ("lines", "has_room"),
     [
-        (["- a line"] * (_LINE_CHARACTERS - 1), True),
-        (["- a line"] * _LINE_CHARACTERS, False),
+        (["- a line"] * (_MOST_LINES - 1), True),
+        (["- a line"] * _MOST_LINES, False),
         (["x" * 24_000], True),
         (["x" * 25_000], False),
     ],
@@ -219,14 +219,14 @@ def test_what_is_wrong_with_the_head_of_a_topic_is_told_with_its_line(
         ("a", "user", "", "t", "a topic needs a name, a description and a text"),
         ("a", "user", "d", " \n", "a topic needs a name, a description and a text"),
         ("OLD", "user", "d", "t", "is there already: change that file"),
-        ("new", "user", "d", "x" * 20, "says the same already"),
+        ("new", "user", "d", "x" * hot._LEAST_SAME, "says the same already"),
     ],
 )
 def test_a_topic_that_cannot_be_one_is_refused_and_nothing_is_written(
     place: Path, name: str, kind: str, description: str, text: str, problem: str
 ) -> None:
     """In a sentence that says what to do."""
-    add(place, "old", "x" * 20)
+    add(place, "old", "x" * hot._LEAST_SAME)
     before = contents(place)
 
     with pytest.raises(StateError, match=re.escape(problem)):
@@ -292,14 +292,17 @@ def test_topics_that_say_the_same_are_told_by_name_and_by_text(place: Path) -> N
     ]
 
 
+SLUG = hot._SLUG_BYTES
+
+
 @pytest.mark.parametrize(
     ("name", "file"),
     [
         ("Two words", "two-words.md"),
-        ("a" * 60, "a" * 60 + ".md"),
-        ("a" * 61, "a" * 60 + ".md"),
-        ("é" * 31, "é" * 30 + ".md"),
-        ("a" + "é" * 30, "a" + "é" * 29 + ".md"),
+        ("a" * SLUG, "a" * SLUG + ".md"),
+        ("a" * (SLUG + 1), "a" * SLUG + ".md"),
+        ("é" * SLUG, "é" * (SLUG // 2) + ".md"),
+        ("a" + "é" * SLUG, "a" + "é" * ((SLUG - 1) // 2) + ".md"),
         ("!!!", "topic.md"),
         ("memory", "memory-2.md"),
         ("Archive", "archive-2.md"),
@@ -307,7 +310,7 @@ def test_topics_that_say_the_same_are_told_by_name_and_by_text(place: Path) -> N
     ],
 )
 def test_a_topic_has_a_file_named_after_it(place: Path, name: str, file: str) -> None:
-    """Of sixty bytes, with a number where the name is taken or not for topics."""
+    """Of some bytes, with a number where the name is taken or not for topics."""
     for taken in ("taken.md", "taken-2.md"):
         put(place, taken, TOPIC.format(f"x {taken}"))
 

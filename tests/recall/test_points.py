@@ -46,13 +46,16 @@ def weights(text: str, before: str = "", of: str = points.WORDS) -> dict[int, fl
 
 
 def test_a_word_weighs_more_the_oftener_it_is_there_and_less_in_a_longer_text() -> None:
-    """By the formula of the search here, for a text of a hundred words."""
+    """By the formula of the search here, for a text of a usual length."""
     (alone,) = weights("otter").values()
     (twice,) = weights("otter otters").values()
-    usual = weights("otter " + " ".join(f"word{number}" for number in range(99)))
+    usual = weights(
+        "otter " + " ".join(f"word{number}" for number in range(points._USUAL_WORDS - 1))
+    )
+    longer = points._B / points._USUAL_WORDS
 
-    assert alone == pytest.approx(2.2 / (1 + 1.2 * 0.2575), abs=1e-4)
-    assert twice == pytest.approx(4.4 / (2 + 1.2 * 0.265), abs=1e-4)
+    assert alone == pytest.approx(2.2 / (1 + 1.2 * (0.25 + longer)), abs=1e-4)
+    assert twice == pytest.approx(4.4 / (2 + 1.2 * (0.25 + 2 * longer)), abs=1e-4)
     assert set(usual.values()) == {1.0}
 
 
@@ -62,7 +65,7 @@ def test_words_of_the_entry_before_weigh_only_in_the_pair() -> None:
 
     assert len(own) == 1
     assert len(pair) == 2
-    assert own[next(iter(own))] == pair[next(iter(own))] < 2.2 / (1 + 1.2 * 0.2575)
+    assert own[next(iter(own))] == pair[next(iter(own))] < max(weights("otter").values())
 
 
 def test_a_point_has_what_is_common_and_not_the_text_before_it() -> None:
@@ -119,15 +122,16 @@ def test_words_that_no_blank_divides_are_on_the_server_too() -> None:
 
 
 def test_no_score_is_believed_that_no_honest_point_has() -> None:
-    """Thirty for each word of the question, in either direction."""
+    """So much for each word of the question, in either direction."""
+    most = 2 * points._MOST_PER_WORD
     query = "otter plan"
     ((fair, fair_fit),) = points.read_search_answers(answered(3.0, 2.0), query, None)
     ((_, high_fit),) = points.read_search_answers(answered(1e9, 1e9), query, None)
     ((_, low_fit),) = points.read_search_answers(answered(-1e9, float("nan")), query, None)
 
     assert fair_fit == (2.0, 3.0)
-    assert high_fit == (60.0, 60.0)
-    assert low_fit == (0.0, -60.0)
+    assert high_fit == (most, most)
+    assert low_fit == (0.0, -most)
     assert fair.previous == "p0"
 
 
@@ -138,12 +142,13 @@ def test_of_a_teammates_point_only_what_we_would_write_is_taken() -> None:
         others = points.read_search_answers(answered(0.5, 0.5, **fields), "otter", project)
         return [hit for hit, _ in others]
 
-    (long,) = taken(text="x" * (MOST_CHARACTERS + 1), author="a" * 101, at=1e11)
+    (long,) = taken(text="x" * (MOST_CHARACTERS + 1), author="a" * 999, at=1e11)
     (usual,) = taken(author="", at=1e11 - 1)
 
-    assert (len(long.record.text), len(long.author), long.record.at) == (MOST_CHARACTERS, 100, 0.0)
+    lengths = (MOST_CHARACTERS, points._LABEL_CHARACTERS)
+    assert (len(long.record.text), len(long.author), long.record.at) == (*lengths, 0.0)
     assert (usual.author, usual.record.at) == ("the team", 1e11 - 1)
-    assert usual.number >= 10**11
+    assert usual.number >= points._FIRST_NUMBER
     assert len(taken("example.com/shop")) == 1
     for wrong in ({"source": "system"}, {"at": "soon"}, {"text": None}, {"text": "\ud800"}):
         assert taken(**wrong) == []
@@ -194,10 +199,10 @@ def test_a_projects_name_is_by_its_own_file_and_in_time(
 
 
 def test_a_teammates_hit_has_a_number_that_none_here_has() -> None:
-    """A hundred thousand million and what its name makes of it; a score comes later."""
+    """A large one and what its name makes of it; a score comes later."""
     ((hit, _),) = points.read_search_answers(answered(0.5, 0.5), "otter", None)
 
-    assert hit.number == 100_000_000_000 + zlib.crc32(b"p1")
+    assert hit.number == points._FIRST_NUMBER + zlib.crc32(b"p1")
     said = Record("p1", "The otter plan.", "s1", 1_767_225_600.0, "user", "example.com/shop")
     assert hit == Hit(said, hit.number, author="mia", previous=PAYLOAD["previous"])
 
@@ -212,13 +217,13 @@ def test_figures_of_a_point_have_five_digits_behind_the_point() -> None:
 
 
 @pytest.mark.parametrize("name", ["session", "project"])
-def test_labels_of_a_teammates_point_are_cut_at_a_hundred_characters(name: str) -> None:
+def test_long_labels_of_a_teammates_point_are_cut(name: str) -> None:
     """On one line."""
     long = {name: "a\n" + "b" * 200}
     ((hit, _),) = points.read_search_answers(answered(0.5, 0.5, **long), "otter", None)
 
     label = getattr(hit.record, name)
-    assert label == "a " + "b" * 97 + "…"
+    assert label == "a " + "b" * (points._LABEL_CHARACTERS - 3) + "…"
 
 
 def test_a_folder_that_git_says_nothing_of_is_called_by_its_name_or_its_last_label() -> None:

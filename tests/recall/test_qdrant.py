@@ -60,13 +60,18 @@ def test_an_answer_is_its_result_or_all_of_it(
         (403, b"", f"says 403: it refuses the key: is {place.KEY} right?", 403),
         (402, b"", "says 402: no reason", 402),
         (404, b'{"error":"%s of it"}' % KEY.encode(), "says 404: … of it", 404),
-        (500, b'{"error":"%s"}' % (b"x" * 300), f"says 500: {'x' * 200}", 500),
+        (500, b'{"error":"%s"}' % (b"x" * 999), f"says 500: {'x' * qdrant._TOLD_CHARACTERS}", 500),
         (300, b"", "leads elsewhere, where the key is not sent", None),
         (302, b"", "leads elsewhere, where the key is not sent", None),
         (399, b"", "leads elsewhere, where the key is not sent", None),
         (200, b"[1]", "does not answer as a Qdrant server: is memory.url right?", None),
         (200, b"no json", "does not answer as a Qdrant server: is memory.url right?", None),
-        (200, b"1" * ((8 << 20) + 1), "answers with too much to be a Qdrant server", None),
+        (
+            200,
+            b"1" * (qdrant._LARGEST_ANSWER_BYTES + 1),
+            "answers with too much to be a Qdrant server",
+            None,
+        ),
     ],
 )
 def test_a_refusal_is_one_sentence_without_the_key(

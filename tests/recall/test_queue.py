@@ -38,10 +38,13 @@ def test_what_differs_is_sent_and_what_is_gone_is_deleted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "sizes"), [(0, []), (1, [1]), (64, [64]), (65, [64, 1]), (130, [64, 64, 2])]
+    ("number", "sizes"), [(0, []), (1, [1]), (4, [4]), (5, [4, 1]), (10, [4, 4, 2])]
 )
-def test_points_go_in_batches_of_64(number: int, sizes: list[int]) -> None:
+def test_points_go_in_batches(
+    number: int, sizes: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """None is left out, and none is begun when the time is over."""
+    monkeypatch.setattr(queue, "_AT_ONCE", 4)
     names = [str(at) for at in range(number)]
     batches = list(queue._batches_until(names, float("inf")))
 

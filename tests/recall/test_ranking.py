@@ -24,7 +24,11 @@ def test_each_way_of_finding_counts_from_nothing_for_the_worst_to_all_for_the_be
     """However large its figures are; where all are alike it tells nothing."""
     found: dict[object, Found] = {1: Found(9, 400), 2: Found(2, 30), 3: Found(2, 400)}
 
-    assert scores(found) == [(1, pytest.approx(1)), (3, ranking._PAIR), (2, 0)]
+    assert scores(found) == [
+        (1, pytest.approx(ranking._WORDS + ranking._PAIR)),
+        (3, ranking._PAIR),
+        (2, 0),
+    ]
     assert scores({1: Found(5, 5), 2: Found(5, 5)}) == [(1, 0), (2, 0)]
     assert scores({}) == []
     assert Found(1, 2).with_forms(Found(10, 20)) == (1 + 10 * ranking._FORM, 2 + 20 * ranking._FORM)
@@ -52,7 +56,10 @@ def test_what_holds_more_of_the_question_moves_up() -> None:
     [
         ([ranking._ONE_OF_FIRST, ranking._EVERY, ranking._EVERY - 0.01], [0, 1]),
         ([ranking._ONE_OF_FIRST - 0.01, ranking._EVERY], []),
-        ([0.2] * (ranking._FIRST - 1) + [0.5], [0, 1, 2, 3, 4]),
+        (
+            [*[ranking._EVERY] * (ranking._FIRST - 1), ranking._ONE_OF_FIRST],
+            [*range(ranking._FIRST)],
+        ),
         ([0.2] * ranking._FIRST + [0.9], []),
         ([0.0] * ranking._FIRST + [1.0], [ranking._FIRST]),
         ([], []),

@@ -30,11 +30,14 @@ def test_a_query_is_words_and_quoted_phrases_each_once() -> None:
     ("query", "problem"),
     [
         ("x" * MOST_CHARACTERS, ""),
-        ("x" * (MOST_CHARACTERS + 1), "the query is too long: give at most 500 characters"),
+        (
+            "x" * (MOST_CHARACTERS + 1),
+            f"the query is too long: give at most {MOST_CHARACTERS} characters",
+        ),
         (" ".join(map(str, range(MOST_TERMS))), ""),
         (
             " ".join(map(str, range(MOST_TERMS + 1))),
-            "the query has too many words: give at most 16",
+            f"the query has too many words: give at most {MOST_TERMS}",
         ),
         ('  "" ', "the query is empty: give the words to look for"),
     ],
@@ -83,7 +86,7 @@ def test_of_a_long_line_the_part_around_a_term_is_shown() -> None:
         (b"plain\ttext\r\n\x1b[31mred\x08\x0b\x0c", False),
         ("ünïcödé".encode(), False),
         (b"one \x00", True),
-        (b"x" * 8_192 + b"\x00", False),
+        (b"x" * stored._SAMPLE_BYTES + b"\x00", False),
         (b"\x01" + b"x" * 9, False),
         (b"\x01\x02" + b"x" * 9, True),
         (b"\xff" * 5 + b"x" * 10, True),
@@ -183,7 +186,7 @@ def test_colours_part_words() -> None:
 @pytest.mark.parametrize(("extra", "state"), [(0, stored.WHOLE), (1, stored.HEAD)])
 def test_the_beginning_of_an_output_is_searched(home_dir: str, extra: int, state: str) -> None:
     """A word that ends with them is found, and what follows them is not."""
-    put.put(home_dir, b"." * 199_994 + b" otter" + b"z" * extra, {})
+    put.put(home_dir, b" otter".rjust(stored.HEAD_BYTES, b".") + b"z" * extra, {})
 
     def found(word: str) -> stored.Found:
         return stored.find_outputs(

@@ -16,7 +16,7 @@ from brimline.recall import textfile
 if TYPE_CHECKING:
     from pathlib import Path
 
-LARGEST = 1_048_576
+LARGEST = textfile.LARGEST_BYTES
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def test_a_file_is_read_whole(path: Path, size: int) -> None:
 
 def test_a_larger_file_is_refused_and_so_is_a_larger_change(path: Path) -> None:
     """It is said how large one may be, and that nothing was changed."""
-    told = re.escape(f"{path} is larger than 1,048,576 bytes: nothing was changed")
+    told = re.escape(f"{path} is larger than {LARGEST:,} bytes: nothing was changed")
     path.write_bytes(b"x" * (LARGEST + 1))
     with pytest.raises(StateError, match=told):
         textfile.read_whole_file(str(path))

@@ -210,11 +210,12 @@ def test_an_entry_comes_back_with_all_that_was_given(world: Path) -> None:
     assert hit.author == ""
 
 
-def test_the_last_1500_characters_of_the_entry_before_are_searched_with_one(world: Path) -> None:
-    """What stands before them is not."""
+def test_the_end_of_the_entry_before_is_searched_with_one(world: Path) -> None:
+    """What stands before it is not."""
+    dots = "." * (turns._MOST_BEFORE - len("otter"))
     store = recall.open(str(world / "m"))
     start = "walrus otter"
-    store.add([{"id": "a", "text": start + "." * (1_500 - len("otter")), "group": "g"}])
+    store.add([{"id": "a", "text": start + dots, "group": "g"}])
     store.add([{"id": "b", "text": "Next.", "group": "g"}, {"id": "c", "text": "No.", "group": ""}])
     store.add([{"id": "d", "text": "Alone.", "group": ""}])
 
@@ -223,7 +224,7 @@ def test_the_last_1500_characters_of_the_entry_before_are_searched_with_one(worl
     )
 
     before = dict(rows)
-    assert before["b"] == "otter" + "." * (1_500 - len("otter"))
+    assert before["b"] == f"otter{dots}"
     assert (before["a"], before["c"], before["d"]) == ("", "", "")
 
 

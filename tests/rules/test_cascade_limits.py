@@ -54,9 +54,16 @@ TOO_MUCH = "None: it is not read: it would be too much"
     ],
 )
 def test_files_lines_and_imports_use_up_what_a_project_may_cost(
-    tree: Tree, files: list[str], most: int, read: int, problems: list[str]
+    tree: Tree,
+    files: list[str],
+    most: int,
+    read: int,
+    problems: list[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """To the character; what is beyond it is not read."""
+    for name, costs in (("LINE", 20), ("IMPORT", 400), ("FILE", 2_000)):
+        monkeypatch.setattr(cascade, f"_{name}_CHARACTERS", costs)
     tree.put("project/a.md", "imported")
     for name, text in zip(("CLAUDE.md", "CLAUDE.local.md"), files, strict=False):
         tree.put(f"project/{name}", text)
@@ -121,8 +128,11 @@ def test_imports_that_lead_nowhere_out_or_too_deep_are_told_in_words(
     assert told(tree) == ([problem] if problem else [])
 
 
-@pytest.mark.parametrize(("folders", "is_read"), [(198, True), (199, False)])
-def test_rules_are_looked_for_in_200_folders(tree: Tree, folders: int, is_read: bool) -> None:
+FOLDERS = cascade._MOST_FOLDERS
+
+
+@pytest.mark.parametrize(("folders", "is_read"), [(FOLDERS - 2, True), (FOLDERS - 1, False)])
+def test_rules_are_looked_for_in_so_many_folders(tree: Tree, folders: int, is_read: bool) -> None:
     """The folder of rules itself is one of them."""
     rules = tree.project / ".claude" / "rules"
     for number in range(folders):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from brimline.rules import lines
+from brimline.rules.lines import _LONGEST_LINE as LINE
 from brimline.rules.lines import BLANK, CODE, COMMENT, TEXT
 
 
@@ -84,10 +85,10 @@ def test_front_matter_stands_at_the_beginning_between_two_rules(
         ("@with\\ space.md @a.md#part", ["/p/with space.md", "/p/a.md"]),
         ("me@host.org `@code.md` @~other/x @// @@x", []),
         ("    @code.md", []),
-        ("x" * 3_990 + " @a.md", ["/p/a.md"]),
-        ("x" * 3_994 + " @a.md", ["/p/a.md"]),
-        ("x" * 3_995 + " @a.md", ["/p/a.m"]),
-        ("x" * 4_000 + " @a.md", []),
+        ("x" * (LINE - 10) + " @a.md", ["/p/a.md"]),
+        ("x" * (LINE - 6) + " @a.md", ["/p/a.md"]),
+        ("x" * (LINE - 5) + " @a.md", ["/p/a.m"]),
+        ("x" * LINE + " @a.md", []),
     ],
 )
 def test_imports_are_those_in_text_each_once(text: str, targets: list[str]) -> None:

@@ -21,7 +21,7 @@ from brimline.hooks.turn import Turn
 from brimline.hooks.wire import Event
 from brimline.install.switches import init
 from brimline.scout import hook, reads
-from brimline.scout.reads import _MOST_BYTES, _MOST_PATTERNS
+from brimline.scout.reads import _LONGEST_PATTERN, _MOST_BYTES, _MOST_PATTERNS
 from brimline.settings import config
 from brimline.testing import event
 
@@ -257,10 +257,13 @@ def test_init_writes_the_defaults_or_what_a_ckignore_says() -> None:
 
 
 def test_a_file_is_read_up_to_its_limits() -> None:
-    """500 patterns, of 256 characters each, in 64 KB."""
-    ignore(*[f"p{number}/" for number in range(_MOST_PATTERNS - 1)], "x" * 257, "y" * 256, "last/")
+    """Of patterns, of the characters of each, and of bytes."""
+    longest = "y" * _LONGEST_PATTERN
+    ignore(
+        *[f"p{number}/" for number in range(_MOST_PATTERNS - 1)], "x" + longest, longest, "last/"
+    )
     read = [pattern.text for pattern in reads.load_ignore_patterns(os.getcwd()).patterns]
-    assert (len(read), read[-1]) == (_MOST_PATTERNS, "y" * 256)
+    assert (len(read), read[-1]) == (_MOST_PATTERNS, longest)
     for size, is_used in ((_MOST_BYTES, True), (_MOST_BYTES + 1, False)):
         Path(".brimlineignore").write_bytes(b"own/\n" + b"#" * (size - 5))
         assert refused("Read", "own/a") is is_used
@@ -375,19 +378,19 @@ def test_the_hook_answers_by_its_mode_and_puts_it_on_record(
 
 
 def test_a_long_path_is_shown_by_its_beginning() -> None:
-    """200 characters of it, so that the advice stays short; 4,096 are looked at."""
-    found = decided("Read", "dist/" + "x" * 300)
+    """A part of it, so that the advice stays short; a longer one is not looked at."""
+    found = decided("Read", "dist/" + "x" * 999)
 
     assert found is not None
-    assert len(found.reason.partition("`")[2].partition("`")[0]) == 200
-    room = 4_096 - len(os.getcwd()) - len("/dist")
+    assert len(found.reason.partition("`")[2].partition("`")[0]) == reads._MOST_SHOWN_CHARACTERS
+    room = reads._LONGEST_PATH - len(os.getcwd()) - len("/dist")
     assert refused("Read", f"{os.getcwd()}{'/' * (room + 1)}dist")
     assert not refused("Read", f"{os.getcwd()}{'/' * (room + 2)}dist")
 
 
 def test_a_folder_of_very_many_names_is_not_read_to_its_end() -> None:
-    """A thousand entries are looked at."""
-    for number in range(1_001):
+    """Some entries are looked at."""
+    for number in range(reads._MOST_ENTRIES + 1):
         Path(f"f{number}").touch()
 
     found = decided("Read", "dist/x")
@@ -396,12 +399,14 @@ def test_a_folder_of_very_many_names_is_not_read_to_its_end() -> None:
     assert "`dist/`. Ask the tool that owns the files" in found.reason
 
 
+NOT_USED = f".brimlineignore is not used: it is not a text of at most {_MOST_BYTES >> 10} KB"
+
+
 @pytest.mark.parametrize(
     ("content", "told"),
     [
         (b"own/\n", ""),
-        (b"\0", ".brimlineignore is not used: it is not a text of at most 64 KB"),
-        (b"#" * 65_537, ".brimlineignore is not used: it is not a text of at most 64 KB"),
+        *[(content, NOT_USED) for content in (b"\0", b"#" * (_MOST_BYTES + 1))],
     ],
 )
 def test_why_a_file_is_not_used_is_told(content: bytes, told: str) -> None:

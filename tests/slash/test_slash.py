@@ -355,18 +355,18 @@ def test_recall_tells_a_few_of_each_and_where_the_team_was_not_asked(user: User)
     memory.add(
         [
             {"id": str(number), "text": f"Otter {number}.", "project": user.session.cwd}
-            for number in range(6)
+            for number in range(answer._MEMORY_HITS + 1)
         ]
     )
-    for number in range(11):
+    for number in range(answer._OUTPUT_HITS + 1):
         put.put(user.home, f"otter {number}\n".encode(), {"cwd": user.session.cwd})
 
     here = user.told("/brim:recall otter")
     io.replace_file(paths.user_config(user.home), b'[memory]\nurl = "qdrant+http://"\n')
     alone = user.told("/brim:recall otter")
 
-    assert len(re.findall(r"^m\d+  ", here, re.MULTILINE)) == 5
-    assert len(re.findall(r"^[0-9a-f]{12}  ", here, re.MULTILINE)) == 10
+    assert len(re.findall(r"^m\d+  ", here, re.MULTILINE)) == answer._MEMORY_HITS
+    assert len(re.findall(r"^[0-9a-f]{12}  ", here, re.MULTILINE)) == answer._OUTPUT_HITS
     assert "machine alone" not in here
     assert alone.startswith("note: from this machine alone: ")
     assert alone.endswith(here)
@@ -388,16 +388,15 @@ def test_a_store_that_a_newer_brimline_wrote_is_left_alone(user: User) -> None:
 
 
 @pytest.mark.parametrize(("last", "is_whole"), [(99, True), (100, False)])
-def test_six_thousand_characters_of_it_are_shown(last: int, is_whole: bool, user: User) -> None:
+def test_the_beginning_of_it_is_shown(last: int, is_whole: bool, user: User) -> None:
     """Cut behind a whole line, with the command that shows the rest."""
-    text = ("x" * 99 + "\n") * 59 + "y" * (last + 1)
+    text = ("x" * 99 + "\n").rjust(answer._SHOWN_CHARACTERS - 100, "z") + "y" * (last + 1)
     key = put.put(user.home, text.encode(), {"session": user.session.session_id})
 
     told = user.told(f"/brim:recall {key}")
 
     if is_whole:
         assert told == text
-        assert len(told) == 6_000
     else:
         shown, _, end = told.rpartition("\n")
         assert shown == text.rpartition("\n")[0]

@@ -12,6 +12,7 @@ from brimline.state import learned
 from brimline.state.session import SessionState
 
 KEY = "200000:200000"
+NEAR, REFUSED = (round(ratio * 200_000) for ratio in (learned.NEAR_RATIO, learned.REFUSED_RATIO))
 
 
 def sample(tokens: int, **fields: object) -> learned.Sample:
@@ -21,10 +22,13 @@ def sample(tokens: int, **fields: object) -> learned.Sample:
 
 
 @pytest.mark.row("S4-16", "S4-17", "S4-18")
-def test_windows_settings_and_endings_are_learned_apart(home_dir: str) -> None:
+def test_windows_settings_and_endings_are_learned_apart(
+    home_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A point of one says nothing about another; an even number meets in the middle."""
+    monkeypatch.setattr(learned, "LEAST_SAMPLES", 3)
     kinds: list[tuple[tuple[int, ...], dict[str, object]]] = [
-        ((160_000, 161_000, 165_000, 150_000), {}),
+        ((160_000, 161_000, 165_000, 159_000), {}),
         ((967_000,) * 3, {"window": 1_000_000, "effective": 1_000_000}),
         ((147_000,) * 3, {"window": 1_000_000, "effective": 180_000}),
         ((90_000,) * 3, {"effective": 180_000, "expected": 90_000}),
@@ -51,12 +55,14 @@ def test_windows_settings_and_endings_are_learned_apart(home_dir: str) -> None:
 @pytest.mark.parametrize(
     ("tokens", "trigger", "usable"),
     [
-        *[(147_000, "auto", True), (187_000, "auto", True)],
-        *[(146_999, "auto", False), (187_001, "auto", False)],
+        *[(167_000 + side * NEAR, "auto", True) for side in (-1, 1)],
+        *[(167_000 + side * (NEAR + 1), "auto", False) for side in (-1, 1)],
         *[(167_000, trigger, False) for trigger in ("", "Auto", "AUTO", "api", "manual")],
     ],
 )
-def test_ten_points_of_the_effective_one_are_near(tokens: int, trigger: str, usable: bool) -> None:
+def test_so_many_points_of_the_effective_one_are_near(
+    tokens: int, trigger: str, usable: bool
+) -> None:
     """On either side of window minus 33,000; what the client did not call automatic is not."""
     assert learned.is_sample_usable(sample(tokens, trigger=trigger)) is usable
 
@@ -95,19 +101,19 @@ def test_damaged_samples_are_passed_over(damage: bytes, home_dir: str) -> None:
     [
         ({}, True),
         ({"trigger": "manual"}, False),
-        ({"tokens": 187_000}, True),
-        ({"tokens": 187_001}, False),
-        ({"tokens": 147_000}, True),
-        ({"tokens": 146_999}, False),
-        ({"tokens": 100_000, "expected": 90_000}, True),
-        ({"tokens": 100_000, "ending": "refusal"}, True),
-        ({"tokens": 99_999, "ending": "refusal"}, False),
+        ({"tokens": 167_000 + NEAR}, True),
+        ({"tokens": 167_001 + NEAR}, False),
+        ({"tokens": 167_000 - NEAR}, True),
+        ({"tokens": 166_999 - NEAR}, False),
+        ({"tokens": 90_000 + NEAR, "expected": 90_000}, True),
+        ({"tokens": REFUSED, "ending": "refusal"}, True),
+        ({"tokens": REFUSED - 1, "ending": "refusal"}, False),
         ({"tokens": 100_000, "ending": "compaction"}, False),
         ({"tokens": 300_000, "ending": "refusal", "trigger": "manual"}, False),
     ],
 )
 def test_a_sample_counts_where_it_was_expected(changes: dict[str, Any], usable: bool) -> None:
-    """Within a tenth of the window; a refusal from half of it on."""
+    """Within a part of the window; a refusal from a larger one on."""
     assert learned.is_sample_usable(sample(**{"tokens": 167_000} | changes)) is usable
 
 
@@ -139,9 +145,9 @@ def test_a_compaction_is_kept_where_the_client_made_it_by_itself(
 
 
 def test_one_that_was_made_while_nobody_was_there_tells_nothing(home_dir: str) -> None:
-    """After three quarters of an hour without use."""
+    """After a long time without use."""
     now = clock.now_s()
-    for pause, count in ((45 * 60 - 60, 1), (45 * 60 + 60, 0)):
+    for pause, count in ((learned._IDLE_S - 60, 1), (learned._IDLE_S + 60, 0)):
         state = SessionState(home_dir, f"s{pause}")
         state.spool_event("Stop", {"at": now - pause})
         known = {"trigger": "auto", "occupancy": 100, "window": 9, "effective": 8, "at": now}
@@ -151,8 +157,13 @@ def test_one_that_was_made_while_nobody_was_there_tells_nothing(home_dir: str) -
         assert len(found) == count
 
 
-@pytest.mark.parametrize(("age_s", "count"), [(590.0, 1), (600.2, 0), (-590.0, 1), (-610.0, 0)])
-def test_an_announcement_belongs_to_a_compaction_for_ten_minutes(
+OLD = learned._OLDEST_NOTE_S
+
+
+@pytest.mark.parametrize(
+    ("age_s", "count"), [(OLD - 10, 1), (OLD + 0.2, 0), (10 - OLD, 1), (-OLD - 10, 0)]
+)
+def test_an_announcement_belongs_to_a_compaction_for_a_while(
     home_dir: str, age_s: float, count: int
 ) -> None:
     """Before and after: clocks may differ."""
@@ -165,13 +176,13 @@ def test_an_announcement_belongs_to_a_compaction_for_ten_minutes(
     assert len(learned.read_samples(home_dir)) == count
 
 
-@pytest.mark.parametrize(("pause_s", "count"), [(45 * 60, 1), (45 * 60 + 0.5, 0)])
-def test_a_session_is_unused_after_exactly_three_quarters_of_an_hour(
+@pytest.mark.parametrize(("pause_s", "count"), [(learned._IDLE_S, 1), (learned._IDLE_S + 0.5, 0)])
+def test_a_session_is_unused_after_exactly_so_long(
     home_dir: str, pause_s: float, count: int
 ) -> None:
     """Whatever was used last."""
     now, state = clock.now_s(), SessionState(home_dir, "s")
-    state.spool_event("UserPromptSubmit", {"at": now - 9_000})
+    state.spool_event("UserPromptSubmit", {"at": now - 2 * learned._IDLE_S})
     state.spool_event("PostToolUse", {"at": now - pause_s})
     known = {"trigger": "auto", "occupancy": 100, "window": 9, "effective": 8, "at": now}
     state.spool_event("PreCompact", known)

@@ -11,6 +11,7 @@ import pytest
 
 from brimline.fast import json
 from brimline.figures import spool
+from brimline.state import session
 from brimline.state.session import FORMAT, WINDOW, SessionState, Snapshot
 
 
@@ -202,16 +203,14 @@ def test_a_session_is_switched_off_and_on(home_dir: str) -> None:
     ("moved_s", "announced_s", "is_told"),
     [
         (0, None, True),
-        (-590, None, True),
-        (590, None, True),
-        (-610, None, False),
-        (610, None, False),
+        *[(side * (session._OLDEST_MOVE_S - 10), None, True) for side in (-1, 1)],
+        *[(side * (session._OLDEST_MOVE_S + 10), None, False) for side in (-1, 1)],
         (-60, -61, True),
         (-60, -60, False),
         (-60, -59, False),
     ],
 )
-def test_what_was_moved_out_just_now_is_known_for_ten_minutes(
+def test_what_was_moved_out_just_now_is_known_for_a_while(
     home_dir: str, moved_s: float, announced_s: float | None, is_told: bool
 ) -> None:
     """Unless the client has announced a summary of its own since."""
@@ -226,9 +225,10 @@ def test_what_was_moved_out_just_now_is_known_for_ten_minutes(
     assert bool(moved) is is_told
 
 
-@pytest.mark.parametrize(("size", "is_found"), [(1_000_000, True), (1_100_000, False)])
-def test_an_event_is_sought_in_the_last_megabyte(home_dir: str, size: int, is_found: bool) -> None:
+@pytest.mark.parametrize(("share", "is_found"), [(0.95, True), (1.05, False)])
+def test_an_event_is_sought_at_the_end(home_dir: str, share: float, is_found: bool) -> None:
     """What is further back is too long ago."""
+    size = round(share * session._LOOK_BACK_BYTES)
     state = SessionState(home_dir, "abc")
     state.spool_event("PreCompact", {"trigger": "auto"})
     for _ in range(10):
@@ -240,14 +240,14 @@ def test_an_event_is_sought_in_the_last_megabyte(home_dir: str, size: int, is_fo
 
 
 @pytest.mark.parametrize(("more", "begun_at"), [(0, 5.0), (1, None)])
-def test_a_session_begins_with_a_line_of_64_kb_at_most(
+def test_a_session_begins_with_a_line_that_is_not_endless(
     home_dir: str, more: int, begun_at: float | None
 ) -> None:
     """What is longer is none of ours."""
     state = SessionState(home_dir, "s1")
     Path(state.folder).mkdir(parents=True)
     line = '{"at":5.0,"event":"'
-    line += "x" * ((64 << 10) - len(line) - 2 + more) + '"}'
+    line += "x" * (session._FIRST_LINE_BYTES - len(line) - 2 + more) + '"}'
     Path(state.folder, "spool.jsonl").write_text(line)
 
     assert state.begun_at() == begun_at

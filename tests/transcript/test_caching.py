@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from brimline.transcript import caching
 from brimline.transcript.caching import caching_of
 from brimline.transcript.typed import measure
 
@@ -63,17 +64,20 @@ def test_every_break_has_its_cause(session: SessionBuilder) -> None:
     assert found.causes["expired"] == 1
 
 
+TOKENS, SHARE = caching._LEAST_TOKENS, round(caching._LEAST_SHARE * 1_000_000)
+
+
 @pytest.mark.parametrize(
     ("held", "read", "breaks"),
     [
-        (40_000, 38_000, []),
-        (40_000, 37_999, [2_001]),
-        (100_000, 95_000, []),
-        (100_000, 94_999, [5_001]),
+        (10 * TOKENS, 9 * TOKENS, []),
+        (10 * TOKENS, 9 * TOKENS - 1, [TOKENS + 1]),
+        (1_000_000, 1_000_000 - SHARE, []),
+        (1_000_000, 999_999 - SHARE, [SHARE + 1]),
         (40_000, 50_000, []),
     ],
 )
-def test_a_prefix_is_broken_from_a_twentieth_and_two_thousand_tokens_on(
+def test_a_prefix_is_broken_from_a_share_and_some_tokens_on(
     session: SessionBuilder, held: int, read: int, breaks: list[int]
 ) -> None:
     """Less may be a mark that moved."""
@@ -89,15 +93,15 @@ def test_a_prefix_is_broken_from_a_twentieth_and_two_thousand_tokens_on(
         (299, None, "unknown"),
         (300, None, "expired"),
         (10, 0.0, "gateway, due"),
-        (10, 16.0, "gateway, due"),
-        (10, 16.1, "unknown"),
+        (10, 11 + caching._SLACK_S, "gateway, due"),
+        (10, 11.1 + caching._SLACK_S, "unknown"),
         (10, -0.1, "unknown"),
     ],
 )
 def test_a_cause_is_told_where_the_times_fit(
     session: SessionBuilder, pause: int, edit_after: float | None, cause: str
 ) -> None:
-    """A cache lives five minutes; an edit is noted up to five seconds after the reply."""
+    """A cache lives five minutes; an edit is noted some seconds after the reply."""
     reply(session, 0, 50_000)
     first = session.now
     session.now += pause
@@ -108,9 +112,10 @@ def test_a_cause_is_told_where_the_times_fit(
 
 
 def test_the_kinds_that_came_between_are_told_the_most_frequent_first(
-    session: SessionBuilder,
+    session: SessionBuilder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Three at most, and only those since the request before."""
+    """A few at most, and only those since the request before."""
+    monkeypatch.setattr(caching, "_MOST_KINDS", 3)
     session.row("attachment", attachment={"type": "old"})
     reply(session, 0, 50_000)
     for kind in ("a", "b", "b", "c", "d"):

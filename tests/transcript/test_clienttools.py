@@ -75,6 +75,6 @@ def test_lines_begin_at_one(arguments: dict[str, Any], lines: tuple[int, int]) -
 
 
 def test_a_subject_is_cut() -> None:
-    """At 400 characters, or where the caller says."""
-    assert clienttools.subject_of_call({"command": "x" * 500}) == "x" * 400
+    """At so many characters, or where the caller says."""
+    assert clienttools.subject_of_call({"command": "x" * 999}) == "x" * clienttools.LONGEST_SUBJECT
     assert clienttools.subject_of_call({"command": "", "url": "abc"}, 2) == "ab"

@@ -244,21 +244,24 @@ def test_of_a_first_line_that_is_longer_than_a_megabyte_nothing_is_known(
 
 
 @pytest.mark.parametrize(("more", "found"), [(0, "second"), (1, "first")])
-def test_who_a_session_began_with_is_looked_for_in_its_last_4_mb(
+def test_who_a_session_began_with_is_looked_for_at_its_end(
     build: Callable[..., SessionBuilder], more: int, found: str
 ) -> None:
     """Counted from its end to where the row begins."""
     build("first", 10, began_with="first")
     second = build("second", 20, began_with="first")
-    filler = (4 << 20) - os.path.getsize(second.path) + more
+    filler = find._LATER_LOOK_BYTES - os.path.getsize(second.path) + more
     second.raw(b"x" * (filler - 1) + b"\n")
     os.utime(second.path, (20, 20))
 
     assert find.session_id_after_clears("first") == found
 
 
-@pytest.mark.parametrize(("others", "is_found"), [(28, True), (29, False)])
-def test_what_a_session_went_on_from_is_among_the_newest_thirty(
+NEWEST = find.MOST_ORIGINS
+
+
+@pytest.mark.parametrize(("others", "is_found"), [(NEWEST - 2, True), (NEWEST - 1, False)])
+def test_what_a_session_went_on_from_is_among_the_newest(
     tmp_path: Path, others: int, is_found: bool
 ) -> None:
     """Itself and all that were written since included."""
