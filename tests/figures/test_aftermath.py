@@ -84,18 +84,16 @@ def compacted_session(project_dir: str, number: int) -> dict[str, Any]:
     return compaction(session_id=name, uuid=boundary, at="2026-01-08T15:49:03Z")
 
 
-def test_what_the_last_five_compactions_lost_is_filled_in(project_dir: str) -> None:
+def test_what_the_last_compactions_lost_is_filled_in(project_dir: str) -> None:
     """Those before them have their price alone; a session whose file is gone has it too."""
-    listed = [compacted_session(project_dir, number) for number in range(6)]
-    listed.append(compaction(session_id="gone"))
-    listed.append(compacted_session(project_dir, 7))
+    count = aftermath._LOST_OF_LAST
+    listed = [compacted_session(project_dir, number) for number in range(count)]
+    listed[1:1] = [compaction(session_id="gone")]
 
     aftermath.fill_in_costs_and_losses({"compactions": listed})
 
-    assert [each["lost"] and each["lost"]["messages"] for each in listed] == [
-        *[None, None, None],
-        *[["Rule 3."], ["Rule 4."], ["Rule 5."], None, ["Rule 7."]],
-    ]
+    lost = [each["lost"] and each["lost"]["messages"] for each in listed]
+    assert lost == [None, None, *([f"Rule {number}."] for number in range(1, count))]
     assert all(each["dollars"] for each in listed)
 
 

@@ -283,8 +283,8 @@ def test_a_bill_has_a_row_each_that_says_what_it_is_of() -> None:
 
     assert shown[:3] == [
         "   cost  last        tokens  model     project  title",
-        f"  $1.50  2026-11-17      10  opus-4-5  dev/p    {FIRST[:8]} A wish",
-        f"unknown  2026-11-17       0  opus-4-5  dev/p    {SECOND[:8]}",
+        f"  $1.50  2026-11-17      10  opus-4-5  dev/p    {FIRST[: bill._SHORT_ID]} A wish",
+        f"unknown  2026-11-17       0  opus-4-5  dev/p    {SECOND[: bill._SHORT_ID]}",
     ]
     assert shown[4] == "$1.50 at list price for 1 request."
     assert shown[5:] == [
@@ -314,15 +314,18 @@ def test_a_bill_says_what_else_is_known_of_it(total: dict[str, Any], sentence: s
     assert sentence not in without
 
 
+MOST = bill._SHOWN_ROWS
+
+
 @pytest.mark.parametrize(
-    ("rows", "more"), [(30, ""), (32, "… and 2 more, $3.00: --json has them all")]
+    ("rows", "more"), [(MOST, ""), (MOST + 2, "… and 2 more, $3.00: --json has them all")]
 )
-def test_of_a_long_bill_thirty_rows_are_shown(rows: int, more: str) -> None:
+def test_of_a_long_bill_some_rows_are_shown(rows: int, more: str) -> None:
     """And what the others come to."""
     shown = told(*[row(f"{number:08}", dollars=1.5) for number in range(rows)], total={})
 
-    assert sum(f"{number:08}" in line for number, line in enumerate(shown[1:31])) == 30
-    assert shown[31] == more
+    assert sum(f"{number:08}" in line for number, line in enumerate(shown[1 : MOST + 1])) == MOST
+    assert shown[MOST + 1] == more
 
 
 def test_a_model_without_a_price_is_named_with_the_lines_that_give_it_one(

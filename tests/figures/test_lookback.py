@@ -10,6 +10,7 @@ from brimline.errors import SessionError
 from brimline.fast import clock
 from brimline.figures import archive, lookback, store
 from brimline.figures.archive import Session
+from brimline.figures.lookback import _LAST_ROWS, _RECENT_SESSIONS, _SLACK_S
 from brimline.figures.totals import Request
 from brimline.transcript.compactions import Recorded
 
@@ -187,10 +188,11 @@ def test_a_session_has_its_row_with_how_full_it_was() -> None:
     assert told[5] == "Kept out on arrival: nothing yet"
 
 
-@pytest.mark.parametrize(("count", "of_all"), [(30, ""), (31, " (last 30 of 31)")])
-def test_the_last_thirty_turns_and_compactions_of_a_session_are_listed(
-    count: int, of_all: str
-) -> None:
+@pytest.mark.parametrize(
+    ("count", "of_all"),
+    [(_LAST_ROWS, ""), (_LAST_ROWS + 1, f" (last {_LAST_ROWS} of {_LAST_ROWS + 1})")],
+)
+def test_the_last_turns_and_compactions_of_a_session_are_listed(count: int, of_all: str) -> None:
     """How many there are in all is said where that is more."""
     turn = {"at": clock.format_utc(START), "occupancy_tokens": None, "growth_tokens": 1_500}
     turns = [
@@ -201,12 +203,12 @@ def test_the_last_thirty_turns_and_compactions_of_a_session_are_listed(
     lines = lookback.text(one_session(turns=turns, compactions=listed)).split("\n")
 
     at = lines.index(f"Turns{of_all}")
-    rows = [line.split() for line in lines[at + 2 : at + 32]]
-    numbers = [str(number) for number in range(count - 29, count + 1)]
+    rows = [line.split() for line in lines[at + 2 : at + 2 + _LAST_ROWS]]
+    numbers = [str(number) for number in range(count + 1 - _LAST_ROWS, count + 1)]
     assert [row[0] for row in rows] == numbers
     assert rows[0][3:] == ["unknown", "+1,500", "2"]
     at = lines.index(f"Compactions{of_all}")
-    assert [line.split()[4] for line in lines[at + 2 : at + 32]] == numbers
+    assert [line.split()[4] for line in lines[at + 2 : at + 2 + _LAST_ROWS]] == numbers
 
 
 @pytest.mark.parametrize(
@@ -291,8 +293,11 @@ def test_a_session_of_which_nothing_is_known_says_so() -> None:
     ]
 
 
-@pytest.mark.parametrize(("count", "shown"), [(20, 20), (21, 20)])
-def test_the_newest_twenty_sessions_are_shown_of_all(home_dir: str, count: int, shown: int) -> None:
+@pytest.mark.parametrize(
+    ("count", "shown"),
+    [(_RECENT_SESSIONS, _RECENT_SESSIONS), (_RECENT_SESSIONS + 1, _RECENT_SESSIONS)],
+)
+def test_the_newest_sessions_are_shown_of_all(home_dir: str, count: int, shown: int) -> None:
     """The last active first; what was kept out is asked of those."""
     keep(home_dir, *(session(f"s{number}", START + number) for number in range(count)))
 
@@ -310,8 +315,8 @@ def test_the_newest_twenty_sessions_are_shown_of_all(home_dir: str, count: int, 
     [
         (("a", "a"), 100.0, 1),
         (("a", "b"), 0.0, 2),
-        ((None, "b"), 4.9, 1),
-        ((None, "b"), 5.0, 2),
+        ((None, "b"), _SLACK_S - 0.1, 1),
+        ((None, "b"), _SLACK_S, 2),
         ((None, None), 0.0, 2),
         (("a", None), 0.0, 2),
     ],
@@ -364,7 +369,7 @@ def test_a_session_without_events_is_no_row_and_has_its_document(home_dir: str) 
 
 def test_figures_stand_to_the_right_in_every_table(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that what is large is seen."""
-    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("COLUMNS", "200")
     at = clock.format_utc(START)
     large = {"last_at": at, "session_id": "0123456789", "turns": 3, "compactions": 2}
     large |= {"peak_occupancy_tokens": 150_000, "window_tokens": 200_000, "project": "/p/app"}
