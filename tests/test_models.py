@@ -184,7 +184,6 @@ def test_the_client_keeps_room_for_a_summary_and_a_buffer() -> None:
     assert not small.is_known
     assert not small.is_assumed
     assert models.Model({}).output_tokens == 64_000
-    assert models.Model({}).characters_per_token == 2.85
     assert models.Model({}).compacts_up_to_tokens is None
 
 

@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=120)
 
 
+@pytest.fixture(autouse=True)
+def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Terminals of these tests may have as few columns as their texts need."""
+    monkeypatch.setattr(output, "_LEAST_WIDTH", 40)
+
+
 def columns(text: str) -> int:
     """What a terminal needs for a text."""
     wide = sum(unicodedata.east_asian_width(letter) in ("W", "F") for letter in text)
@@ -86,7 +92,7 @@ def test_the_line_of_occupancy_is_scaled_to_the_window() -> None:
     assert sparkline([50, 100], None) == "▅█"
     assert sparkline([0, 0], None) == "▁▁"
     long = sparkline([10_000] * 500 + [200_000] + [10_000] * 499, 200_000)
-    assert (len(long), long.count("█")) == (60, 1)
+    assert (len(long), long.count("█")) == (output._SPARK_CELLS, 1)
 
 
 def test_a_duration_is_told_in_the_unit_that_fits() -> None:
@@ -145,10 +151,11 @@ def test_a_line_is_cut_where_it_has_no_room(text: object, characters: int, shown
     assert output.one_line(text, characters) == shown
 
 
-def test_a_line_has_room_for_sixty_characters() -> None:
+def test_a_long_line_is_cut() -> None:
     """Where nobody says otherwise."""
-    assert output.one_line("x" * 60) == "x" * 60
-    assert output.one_line("x" * 61) == "x" * 59 + "…"
+    line = "x" * output._LINE_CHARACTERS
+    assert output.one_line(line) == line
+    assert output.one_line(line + "x") == line[1:] + "…"
 
 
 def test_a_file_is_a_path_and_a_command_is_none() -> None:
@@ -530,7 +537,7 @@ def test_a_complaint_is_wrapped_on_a_terminal_alone(monkeypatch: pytest.MonkeyPa
         ([0], None, "▁"),
         ([0], 0, "▁"),
         ([12, 13, 24, 25, 99, 100], 100, "▁▂▂▃██"),
-        (range(60), 60, "".join("▁▂▃▄▅▆▇█"[value * 8 // 60] for value in range(60))),
+        (range(40), 40, "".join("▁▂▃▄▅▆▇█"[value // 5] for value in range(40))),
     ],
 )
 def test_a_block_is_an_eighth_of_a_window(

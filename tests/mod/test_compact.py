@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from brimline import models
 from brimline.bulk import contents, put
 from brimline.fast import paths
 from brimline.mod import compact
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
     Ask = Callable[..., dict[str, Any]]
 
+THINKING, RATIO = compact._THINKING_TOKENS, models._OTHER_CHARACTERS_PER_TOKEN
+TEXT, CALL = models.TEXT_TOKENS, models.TEXT_TOKENS + models.CALL_TOKENS
+RESULT = models.TEXT_TOKENS + models.RESULT_TOKENS + models.tokens_of_result(285)
 BULK = "a line of output\n" * 400
 IMAGE = {"file": {"type": "image/png", "base64": base64.b64encode(b"\x89PNG" * 99).decode()}}
 
@@ -287,12 +291,12 @@ def test_half_a_character_is_stored_and_comes_back(
     ("messages", "tokens", "thinking"),
     [
         ([], 0, 0),
-        ([{"text": ""}], 129, 125),
-        ([{"text": "x" * 32}], 14, 0),
-        ([{"text": "", "toolUses": [{"tool_use_id": "1", "tool": "Bash"}]}], 29, 0),
+        ([{"text": ""}], TEXT + THINKING, THINKING),
+        ([{"text": "x" * 32}], TEXT + 32 / RATIO, 0),
+        ([{"text": "", "toolUses": [{"tool_use_id": "1", "tool": "Bash"}]}], CALL, 0),
         (
             [{"text": "", "toolUses": [{"tool_use_id": "1", "tool": "X", "input": {"ab": "cd"}}]}],
-            29 + 10 / 3.2,
+            CALL + 10 / RATIO,
             0,
         ),
         (
@@ -302,10 +306,10 @@ def test_half_a_character_is_stored_and_comes_back(
                     "toolUses": [{"tool_use_id": "1", "tool": "X", "input": {"a": [1, "b"]}}],
                 }
             ],
-            29 + (7 + 6 + 3) / 3.2,
+            CALL + (7 + 6 + 3) / RATIO,
             0,
         ),
-        ([{"text": "", "toolResults": [{"tool_use_id": "1", "text": "x" * 285}]}], 116, 0),
+        ([{"text": "", "toolResults": [{"tool_use_id": "1", "text": "x" * 285}]}], RESULT, 0),
     ],
 )
 def test_a_conversation_takes_about_so_many_tokens(
@@ -355,7 +359,9 @@ def test_what_goes_is_told_with_the_tokens_that_it_frees(talk: Conversation, hom
 
     line = answer["results"]["toolu_1"]
     thinking = compact.read_conversation(talk.request()["messages"]).thinking_tokens
-    assert freed == pytest.approx((len(BULK) - len(line)) / 2.85 + thinking)
+    assert freed == pytest.approx(
+        (len(BULK) - len(line)) / models.MOST_CHARACTERS_PER_TOKEN + thinking
+    )
     assert passed == ({"pass": "compaction.inside is off"}, 0)
 
 
@@ -378,8 +384,8 @@ def test_what_is_freed_is_what_the_conversation_takes_less(
             result["text"] = answer["results"].get(result["tool_use_id"], result["text"])
     after = compact.read_conversation(talk.messages)
     assert (len(answer["inputs"]), len(answer["results"])) == (1, 1)
-    assert before.thinking_tokens == 125
-    assert freed == pytest.approx(before.tokens - after.tokens + 125)
+    assert before.thinking_tokens == THINKING
+    assert freed == pytest.approx(before.tokens - after.tokens + THINKING)
 
 
 def test_what_was_stored_last_is_still_that_after_a_compaction(

@@ -18,6 +18,15 @@ from brimline.state.session import SessionState, Snapshot
 from brimline.testing import SessionBuilder
 
 ID = "1f0c2d3e-8a41-4f0b-b6a7-6f1f0a5b9c20"
+FIGURES = {"_LEAST_ROWS": 3, "_MOST_ROWS": 8, "_WIDEST_BAR": 4, "_FAR": 3}
+FIGURES |= {"_PARTS": 50, "_LEAST_COLUMNS": 24, "_LEAST_PARTS": 5}
+
+
+@pytest.fixture(autouse=True)
+def figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ones that these pages were drawn with."""
+    for name, size in FIGURES.items():
+        monkeypatch.setattr(pane, name, size)
 
 
 def session(project_dir: str, *tokens: int) -> SessionBuilder:

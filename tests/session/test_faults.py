@@ -272,8 +272,11 @@ def test_a_lost_parent_is_replaced_by_what_most_surely_stood_there(
     assert found[faults.DANGLING] == Mend(faults.RELINK, parent)
 
 
-@pytest.mark.parametrize(("between", "parent"), [(7, "a"), (8, None)])
-def test_eight_rows_before_a_lost_one_are_thought_of(between: int, parent: str | None) -> None:
+CANDIDATES = faults._CANDIDATES
+
+
+@pytest.mark.parametrize(("between", "parent"), [(CANDIDATES - 1, "a"), (CANDIDATES, None)])
+def test_a_few_rows_before_a_lost_one_are_thought_of(between: int, parent: str | None) -> None:
     """Those that hang on it cannot be its parent."""
     below = [user(f"b{n}", "z") for n in range(between)]
 

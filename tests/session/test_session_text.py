@@ -8,7 +8,7 @@ import pytest
 
 from brimline.session import session_text
 from brimline.session.faults import UNDONE
-from brimline.session.session_text import _SHOWN_CHANGES
+from brimline.session.session_text import _SHOWN_CHANGES, _SHOWN_KINDS, _SHOWN_LINES
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +51,7 @@ DOCUMENT: dict[str, Any] = {
     "resume_undoes_a_compaction": False,
     "lost_thinking": [],
     "cleared": [],
-    "records": {f"kind{n}": n for n in range(12)},
+    "records": {f"kind{n}": n for n in range(_SHOWN_KINDS)},
     "context": CONTEXT,
     "largest_results": [],
     "faults": [],
@@ -78,11 +78,11 @@ def test_a_session_is_told_in_full() -> None:
         "at most 9,000, last 5,000 tokens",
         "sends ~5,070 tokens\n",
         "In the context: 5,000 tokens at the last request, ~70 since",
-        "kind10 10, kind11 11\n",
+        f"kind{_SHOWN_KINDS - 1} {_SHOWN_KINDS - 1}\n",
     ):
         assert part in text
     assert text.endswith("\n\nStructure: sound")
-    assert "kind11 11, …" in shown(records={f"kind{n}": n for n in range(13)})
+    assert ", …" in shown(records={f"kind{n}": n for n in range(_SHOWN_KINDS + 1)})
     assert "at most" not in shown(occupancy_tokens=[])
     lost = shown(lost_thinking=[{"after_request": 1_200, "what": "all of it"}])
     assert "after request 1,200: all of it" in lost
@@ -121,25 +121,26 @@ def test_a_resume_says_what_it_undoes_and_what_a_repair_changes() -> None:
     assert "after `brimline" not in shown(faults=[fault(3)])
 
 
-def test_faults_are_told_by_kind_the_first_five_by_line() -> None:
+def test_faults_are_told_by_kind_the_first_ones_by_line() -> None:
     """Those that no request contains say so; what a repair mends is counted."""
-    faults = [fault(line) for line in (1_007, 6, 5, 4, 3, 2)]
+    faults = [fault(line) for line in (1_007, *range(_SHOWN_LINES + 1, 1, -1))]
+    number = len(faults)
     faults[-1] |= {"in_context": False, "mend": "cut", "detail": ""}
     text = shown(faults=faults, notes=[{"meaning": "odd", "count": 1_234}])
 
     begun = text.index("Structure")
     assert text[begun:].split("\n") == [
-        "Structure: 6 faults; `brimline session repair` mends 1",
-        "  6 orphan: it hangs on nothing",
+        f"Structure: {number} faults; `brimline session repair` mends 1",
+        f"  {number} orphan: it hangs on nothing",
         "    line 2 (before the last compaction: in no request)",
-        *[f"    line {line}: d" for line in (3, 4, 5, 6)],
+        *[f"    line {line}: d" for line in range(3, _SHOWN_LINES + 2)],
         "    and 1 more",
         "  harmless: odd (1,234)",
     ]
-    five = shown(faults=faults[:5])
-    assert "Structure: 5 faults\n" in five
-    assert "more" not in five[five.index("Structure") :]
-    assert "line 1,007: d" in five
+    few = shown(faults=faults[:_SHOWN_LINES])
+    assert f"Structure: {_SHOWN_LINES} faults\n" in few
+    assert "more" not in few[few.index("Structure") :]
+    assert "line 1,007: d" in few
 
 
 @pytest.mark.parametrize(
@@ -198,14 +199,14 @@ def test_a_purge_is_told() -> None:
     assert "(~900 tokens of the context)" in lost
 
 
-def test_the_first_twenty_results_that_go_are_named() -> None:
+def test_the_first_results_that_go_are_named() -> None:
     """The others are counted."""
     one = {"request": 7, "bytes": 2_000, "key": KEY, "tool": None, "source": "x"}
 
     assert session_text.results_to_purge_text([]) == ""
-    twenty = session_text.results_to_purge_text([one] * _SHOWN_CHANGES).split("\n")
-    assert len(twenty) == 22
-    assert twenty[-1].split() == ["request", "7", "2.0", "kB", "0" * 12, "a", "tool", "x"]
+    some = session_text.results_to_purge_text([one] * _SHOWN_CHANGES).split("\n")
+    assert len(some) == _SHOWN_CHANGES + 2
+    assert some[-1].split() == ["request", "7", "2.0", "kB", "0" * 12, "a", "tool", "x"]
     more = session_text.results_to_purge_text([one] * (_SHOWN_CHANGES + 1))
     assert more.endswith("\n  … and 1 more (--json lists all)")
 

@@ -31,7 +31,7 @@ def texts(found: Survey) -> list[tuple[str, int, int]]:
 @pytest.mark.parametrize(
     ("size", "is_item"), [(SMALLEST_TEXT_BYTES - 1, False), (SMALLEST_TEXT_BYTES, True)]
 )
-def test_a_result_could_go_from_700_bytes_on(
+def test_a_result_could_go_where_it_is_not_small(
     session: SessionBuilder, size: int, is_item: bool
 ) -> None:
     """With its call, its request and its key."""

@@ -77,9 +77,18 @@ def test_a_call_names_its_tool_its_file_and_its_lines() -> None:
     assert found(file) == [Piece("client", 3, "file", file="/a.py")]
 
 
+# Three bytes are four letters of base64.
+FRAME = pieces._SIGNATURE_OVERHEAD_CHARACTERS * 4 // 3
+
+
 @pytest.mark.parametrize(
     ("thinking", "signature", "characters"),
-    [("hm" * 50, "", 100), ("", "s" * 2_640, 1_800), ("short", "s" * 2_640, 1_800), ("", "", 0)],
+    [
+        ("hm" * 50, "", 100),
+        ("", "s" * (FRAME + 2_400), 1_800),
+        ("short", "s" * (FRAME + 2_400), 1_800),
+        ("", "", 0),
+    ],
 )
 def test_a_thought_is_as_long_as_is_signed(thinking: str, signature: str, characters: int) -> None:
     """Newer clients leave the text out, older ones may shorten it; the signature holds it all."""
@@ -138,12 +147,12 @@ def test_a_summary_counts_although_it_is_only_shown_in_the_transcript() -> None:
 @pytest.mark.parametrize(
     ("fields", "characters"),
     [
-        ({"signature": "s" * 240}, 0),
-        ({"signature": "s" * 242}, 1),
-        ({"signature": "s" * 244}, 3),
-        ({"data": "d" * 244}, 3),
-        ({"signature": "s" * 244, "data": "d" * 900}, 3),
-        ({"thinking": "abcd", "signature": "s" * 244}, 4),
+        ({"signature": "s" * FRAME}, 0),
+        ({"signature": "s" * (FRAME + 2)}, 1),
+        ({"signature": "s" * (FRAME + 4)}, 3),
+        ({"data": "d" * (FRAME + 4)}, 3),
+        ({"signature": "s" * (FRAME + 4), "data": "d" * 900}, 3),
+        ({"thinking": "abcd", "signature": "s" * (FRAME + 4)}, 4),
         ({"thinking": 5}, 0),
     ],
 )
@@ -220,8 +229,11 @@ def test_a_row_tells_its_request_its_prompt_and_whether_a_compaction_begins() ->
     assert (boundary.entry, summary.entry.pieces) == (pieces.Entry(), (Piece("summary", 6),))
 
 
-@pytest.mark.parametrize(("before", "is_found"), [(1_968, True), (1_969, False)])
-def test_a_command_is_looked_for_within_2000_characters(before: int, is_found: bool) -> None:
+WITHIN = pieces._COMMAND_WITHIN_CHARACTERS - len("<command-name>/go</command-name>")
+
+
+@pytest.mark.parametrize(("before", "is_found"), [(WITHIN, True), (WITHIN + 1, False)])
+def test_a_command_is_looked_for_at_the_beginning(before: int, is_found: bool) -> None:
     """Beyond them a text is what it says."""
     text = "x" * before + "<command-name>/go</command-name>"
 
@@ -232,10 +244,10 @@ def test_a_command_is_looked_for_within_2000_characters(before: int, is_found: b
 def test_a_reply_that_a_mod_rebuilt_is_said_though_no_model_wrote_it(
     fields: dict[str, Any], count: int
 ) -> None:
-    """What the client wrote by itself is sent to nobody; a loaded tool costs 2,200 characters."""
+    """What the client wrote by itself is sent to nobody; a loaded tool costs some."""
     message = {"id": "m", "model": "<synthetic>", "content": [{"type": "text", "text": "abc"}]}
     entry = Session().read_row({"type": "assistant", "message": message} | fields).entry
 
     assert entry.pieces == (Piece("assistant", 3),) * count
     part = {"type": "tool_result", "content": [{"type": "tool_reference"}]}
-    assert kinds(user([part])) == [("tool_result", 2_200)]
+    assert kinds(user([part])) == [("tool_result", pieces.TOOL_REFERENCE_CHARACTERS)]

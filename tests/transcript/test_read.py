@@ -165,9 +165,9 @@ def test_a_line_is_long_past_the_limit_with_its_end(longest: int, parts: list[in
 
 
 @pytest.mark.parametrize(("more", "parts"), [(0, [None]), (1, [0])])
-def test_a_line_of_8_mb_is_parsed(more: int, parts: list[int | None]) -> None:
+def test_a_long_line_is_parsed(more: int, parts: list[int | None]) -> None:
     """One byte more, and it passes unparsed."""
-    size = (8 << 20) + more
+    size = LONGEST_PARSED_BYTES + more
     line = b'{"a":"' + b"x" * (size - 9) + b'"}\n'
 
     found = list(read.lines_of_stream(io.BytesIO(line)))
@@ -177,19 +177,19 @@ def test_a_line_of_8_mb_is_parsed(more: int, parts: list[int | None]) -> None:
     assert len(line) == size
 
 
-def test_of_a_line_that_is_too_long_the_parts_have_a_megabyte() -> None:
+def test_a_line_that_is_too_long_comes_in_parts() -> None:
     """Behind the first, which has one byte more than is parsed."""
-    long = b"x" * ((LONGEST_PARSED_BYTES + 1) + (1 << 20) + 5)
+    long = b"x" * (LONGEST_PARSED_BYTES + 1 + read.PART_BYTES + 5)
 
     sizes = [len(line.raw) for line in read.lines_of_stream(io.BytesIO(long))]
 
-    assert sizes == [LONGEST_PARSED_BYTES + 1, 1 << 20, 5]
+    assert sizes == [LONGEST_PARSED_BYTES + 1, read.PART_BYTES, 5]
 
 
 @pytest.mark.parametrize(("more", "rows"), [(0, 1), (1, 0)])
-def test_a_row_that_is_only_read_has_up_to_32_mb(tmp_path: Path, more: int, rows: int) -> None:
+def test_a_row_that_is_only_read_may_be_very_long(tmp_path: Path, more: int, rows: int) -> None:
     """Longer ones are passed over."""
     path = tmp_path / "s.jsonl"
-    path.write_bytes(b'{"a":"' + b"x" * ((32 << 20) - 9 + more) + b'"}\n')
+    path.write_bytes(b'{"a":"' + b"x" * (read._LONGEST_ROW_BYTES - 9 + more) + b'"}\n')
 
     assert len(list(read.rows_of_file(str(path)))) == rows

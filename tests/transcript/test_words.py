@@ -46,7 +46,7 @@ def test_words_of_the_user_are_recognised_by_tool_and_text_alone(
         ("Bash", f"{REFUSED} the user said:\npush", False),
         ("Bash", PLAN, False),
         ("Read", "User has answered your questions: yes", False),
-        ("Bash", "Exit code 1\n" + "x" * 700 + "the user said:\npush", True),
+        ("Bash", "Exit code 1\n" + "x" * 2_000 + "the user said:\npush", True),
         ("Grep", "", True),
     ],
 )
