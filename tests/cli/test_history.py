@@ -41,7 +41,7 @@ INNER = {
     "summary_source messages_of_the_user messages_in_summary card_characters "
     "moved_out freed_tokens rewritten_tokens seconds account model dollars uuid lost",
 }
-SESSION = f"{LINE} occupancy_tokens cleared kept_out notes subagents"
+SESSION = f"{LINE} occupancy_tokens cleared title is_copy kept_out notes subagents"
 SAVED = {
     "references": 2,
     "stored_bytes": 140_000,
@@ -99,6 +99,7 @@ def test_the_pages_tell_sessions_turns_and_compactions(
     older.now = START - 5_000
     older.reply(150_000)
     assert "No turn was recorded by hooks yet." in brimline("history", "--session", "older").out
+    older.row("custom-title", customTitle="The import")
     older.compact(155_301, "manual", "x" * 12_000)
     older.reply(44_664)
     commands = ("", "--session 1f0c", "--compactions", "--session old")
@@ -106,6 +107,21 @@ def test_the_pages_tell_sessions_turns_and_compactions(
     pages = [f"$ history {words}\n{brimline('history', *words.split()).out}" for words in commands]
 
     golden("history.txt", "\n".join(pages))
+
+
+def test_a_session_has_its_title_and_a_copy_is_marked(
+    world: Path, home_dir: str, brimline: Run
+) -> None:
+    """Also where there is room for little of it."""
+    made = transcript(world, "older")
+    made.row("custom-title", customTitle="The import")
+    made.reply(50_000)
+    assert "  title      The import\n" in brimline("history", "--session", "older").out
+    os.makedirs(f"{home_dir}/copies")
+    Path(home_dir, "copies", "older.json").write_text("{}")
+
+    assert "  title      copy: The import\n" in brimline("history", "--session", "older").out
+    assert brimline("history", "--session", "older", "--json").document["is_copy"] is True
 
 
 @pytest.mark.row("S2-48")
@@ -122,7 +138,7 @@ def test_the_keys_are_stable(recorded_session: str, brimline: Run) -> None:
         assert {" ".join(one) for one in report[name]} == {keys}
     assert report["compactions"][0]["at"] == clock.format_utc(START + 6)
     assert " ".join(plain) == OVERVIEW
-    assert " ".join(plain["sessions"][0]) == LINE
+    assert " ".join(plain["sessions"][0]) == f"{LINE} title is_copy"
     assert listed.pop("compactions") == report["compactions"]
     assert listed == plain
 

@@ -12,6 +12,8 @@ from brimline.dashboard import chart, story
 from brimline.figures.totals import Notice
 
 if TYPE_CHECKING:
+    from tests.dashboard.played import Played
+
     from brimline.testing import SessionBuilder
 
 # An empty line, or one that begins somewhere and goes on in right angles.
@@ -275,3 +277,53 @@ def test_about_six_requests_are_named_below_a_drawing(
     step = max(1, count // 6)
     assert [label for _, label in below] == [str(1 + at * step) for at in range(labels)]
     assert below[0][0] == 58.0
+
+
+def test_a_forecast_is_drawn_as_a_band_around_its_middle(played: Played, home_dir: str) -> None:
+    """In both sizes, whatever the session; every path is one that a browser can draw."""
+    shown = story.read_story(played.session.path, home_dir).moments
+
+    for size in chart.LOW_SIZES:
+        band, middle, *others = chart.forecast_plot(shown, size).shapes
+        assert (band.style, middle.style) == ("fill band", "line middle")
+        assert band.path.startswith("M")
+        assert band.path.endswith("Z")
+        assert band.path.count("H") == 2 * len(shown)
+        for shape in (band, middle, *others):
+            assert PATH.fullmatch(shape.path), shape.path
+        assert chart.forecast_plot([], size).shapes[0].path == ""
+
+
+def test_how_many_requests_came_is_drawn_up_to_the_last_compaction(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """Of the stretch that is not over nobody knows."""
+    for tokens in (50_000, 52_000, 54_000):
+        session.reply(tokens)
+    session.compact(54_000)
+    session.reply(9_000)
+    shown = story.read_story(session.path, home_dir).moments
+
+    plot = chart.forecast_plot(shown, chart.LOW_SIZES[0])
+
+    (came,) = [shape.path for shape in plot.shapes if shape.style == "line came"]
+    heights = [plot.y_of_value(left) for left in (2, 1, 0)]
+    columns = [plot.x_of_column(column) for column in range(4)]
+    assert came == (
+        f"M{columns[0]} {heights[0]}H{columns[1]}V{heights[1]}H{columns[2]}"
+        f"V{heights[2]}H{columns[3]}"
+    )
+
+
+def test_an_unknown_forecast_is_a_band_of_no_height(session: SessionBuilder, home_dir: str) -> None:
+    """At the bottom; where nothing is known the drawing is one request high."""
+    session.reply(50_000)
+    shown = story.read_story(session.path, home_dir).moments
+
+    plot = chart.forecast_plot(shown, chart.LOW_SIZES[0])
+
+    assert shown[0].outlook is None
+    bottom = plot.y_of_value(0)
+    assert plot.shapes[0].path == f"M58.0 {bottom}H1000.0V{bottom}H58.0Z"
+    assert [shape.path for shape in plot.shapes[1:]] == ["", ""]
+    assert plot.top == 1.08

@@ -134,7 +134,8 @@ def test_a_request_is_a_line_with_its_size_and_what_was_lost(
 
     assert first.startswith("Request 1, ")
     assert first.endswith(": 50,000 tokens, 25% of the window")
-    assert third.endswith(": 70,000 tokens, 35% of the window")
+    assert "; the forecast was " in third
+    assert third.endswith(" more requests")
     assert fourth.endswith(": 9,000 tokens, 4% of the window; cache lost: compaction")
 
 
@@ -160,6 +161,11 @@ def test_what_a_hook_added_is_shown_with_its_words(session: SessionBuilder, home
     assert not any(
         "French" in text for _, text in pages.new_items_and_text_by_row(told, told.moments[0])
     )
+    own, shared = [pages.session_page_values(told, shared=hides) for hides in (False, True)]
+    ((number, card),) = own["cards"]
+    assert number == 2
+    assert card.startswith("[brimline card] What was said")
+    assert shared["cards"] == []
 
 
 def test_a_page_lists_the_twelve_largest_items(session: SessionBuilder, home_dir: str) -> None:

@@ -43,6 +43,7 @@ def test_a_report_is_one_file_with_figures_and_without_texts(played: Played) -> 
     made = report(NAME[:8])
 
     assert "43,000 of 200,000 tokens in use" in made
+    assert "[brimline card]" not in made
     assert " announced" in made
     assert not re.search(r"(src|href)=\"(?!#)", made)
     for private in ("the import drops rows", "of the import", "INFO batch", played.session.cwd):

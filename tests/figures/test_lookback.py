@@ -68,7 +68,7 @@ def overview(**fields: Any) -> dict[str, Any]:
 
 def one_session(**fields: Any) -> dict[str, Any]:
     """A document of one session in which there is nothing."""
-    unknown = "project model window_tokens first_at last_at peak_occupancy_tokens"
+    unknown = "title project model window_tokens first_at last_at peak_occupancy_tokens"
     return dict.fromkeys(unknown.split()) | {
         "session_id": "abc",
         "requests": 0,
@@ -166,25 +166,25 @@ def test_without_sessions_what_is_known_of_compactions_is_told(
 
 
 def test_a_session_has_its_row_with_how_full_it_was() -> None:
-    """A share only where both figures are known; of a project the last folder."""
+    """A share only where both figures are known; of a project the last folder; its title."""
     line = {"last_at": clock.format_utc(START), "session_id": "0123456789", "turns": 3}
     line |= {"peak_occupancy_tokens": 150_000, "window_tokens": 200_000, "compactions": 2}
     unknown = dict.fromkeys(line) | {"session_id": "x", "turns": 0, "compactions": 0}
     shown = [
-        line | {"project": "/home/dev/app/"},
-        line | {"project": None, "window_tokens": None},
-        unknown | {"project": "web"},
+        line | {"project": "/home/dev/app/", "title": "Fixed", "is_copy": True},
+        line | {"project": None, "window_tokens": None, "title": "", "is_copy": False},
+        unknown | {"project": "web", "title": "", "is_copy": False},
     ]
 
     told = lookback.text(overview(sessions=shown, session_count=4)).split("\n")
 
     assert told[0] == "Sessions, newest first (3 of 4)"
     rows = [row.split() for row in told[1:5]]
-    assert rows[0] == ["last", "active", "session", "turns", "fullest", "compacted", "project"]
-    assert rows[1] == [*MINUTE.split(), "01234567", "3", "150,000", "(75%)", "2", "app"]
-    assert rows[2] == [*MINUTE.split(), "01234567", "3", "150,000", "2", "unknown"]
-    assert rows[3] == ["unknown", "x", "0", "unknown", "0", "web"]
-    assert told[2].index("3 ") > told[1].index("turns")
+    assert rows[0] == ["last", "active", "session", "fullest", "compacted", "project", "title"]
+    place = ["01234567", "150,000", "(75%)", "2", "app"]
+    assert rows[1] == [*MINUTE.split(), *place, "copy:", "Fixed"]
+    assert rows[2] == [*MINUTE.split(), "01234567", "150,000", "2", "unknown"]
+    assert rows[3] == ["unknown", "x", "unknown", "0", "web"]
     assert told[5] == "Kept out on arrival: nothing yet"
 
 
@@ -372,7 +372,13 @@ def test_figures_stand_to_the_right_in_every_table(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("COLUMNS", "200")
     at = clock.format_utc(START)
     large = {"last_at": at, "session_id": "0123456789", "turns": 3, "compactions": 2}
-    large |= {"peak_occupancy_tokens": 150_000, "window_tokens": 200_000, "project": "/p/app"}
+    large |= {
+        "peak_occupancy_tokens": 150_000,
+        "window_tokens": 200_000,
+        "project": "/p/app",
+        "title": "t",
+        "is_copy": False,
+    }
     small = large | {"turns": 12, "peak_occupancy_tokens": 900, "compactions": 10, "project": "b"}
     turn = {"at": at, "occupancy_tokens": 150_000, "growth_tokens": 1_500, "number": 1}
     turn |= {"requests": 2, "compactions": 0}
@@ -393,9 +399,9 @@ def test_figures_stand_to_the_right_in_every_table(monkeypatch: pytest.MonkeyPat
     table = lookback.text(overview(compactions=listed)).split("\n")
 
     assert every[1:4] == [
-        "last active        session   turns        fullest  compacted  project",
-        "2026-09-21 14:13Z  01234567      3  150,000 (75%)          2  app",
-        "2026-09-21 14:13Z  01234567     12       900 (0%)         10  b",
+        "last active        session         fullest  compacted  project  title",
+        "2026-09-21 14:13Z  01234567  150,000 (75%)          2  app      t",
+        "2026-09-21 14:13Z  01234567       900 (0%)         10  b        t",
     ]
     assert turns[8:11] == [
         "  turn  at                  in use  growth  requests  compactions",
@@ -414,7 +420,7 @@ def test_figures_stand_to_the_right_in_every_table(monkeypatch: pytest.MonkeyPat
 )
 def test_a_project_is_named_by_200_characters(project: str, shown: str) -> None:
     """In the page of one session."""
-    unknown = "model window_tokens first_at last_at peak_occupancy_tokens"
+    unknown = "title model window_tokens first_at last_at peak_occupancy_tokens"
     saved = {"references": 0, "tokens_estimated": 0, "recalls": 0, "gateway_tokens": 0}
     lists: dict[str, Any] = {
         name: []

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from brimline.bulk import layout, put, removal
+from brimline.bulk import layout, put
 from brimline.bulk.contents import parse_range
 from brimline.errors import StoreError
 from brimline.mcp import recall, remembered
@@ -203,39 +203,6 @@ def test_what_was_not_searched_is_counted_by_its_reason() -> None:
         "Stored outputs that are damaged or cannot be read here: 1.",
     ]
     assert recall._lines_on_what_not_searched(stored.Found(states=[""])) == []
-
-
-@pytest.mark.parametrize(
-    ("event", "digits", "told"),
-    [
-        ("prune", 64, "was pruned to keep the store within its limits"),
-        ("gc", 8, "was removed because nothing mentioned it any more"),
-        ("forget", 8, "was deleted on request"),
-        ("forget", 7, None),
-        ("put", 64, None),
-        ("other", 64, None),
-    ],
-)
-def test_what_became_of_a_key_is_told_by_its_last_line(
-    home_dir: str, event: str, digits: int, told: str | None
-) -> None:
-    """Of eight digits at least, whatever their case; of one that is there nothing is told."""
-    key = keep(home_dir, b"content")
-    there = recall._text_on_why_key_is_gone(home_dir, key)
-    removal.forget_key(home_dir, key)
-    layout.note_store_event(home_dir, event, key)
-
-    text = recall._text_on_why_key_is_gone(
-        home_dir, key[: 7 + digits].upper().replace("SHA", "sha")
-    )
-
-    assert there is None
-    if told is None:
-        assert text is None
-    else:
-        remedy = "run the command or read the file again if you need its content"
-        assert text == f"{layout.shorten_key(key[: 7 + digits])} {told}: {remedy}"
-    assert recall._text_on_why_key_is_gone(home_dir, "no digits") is None
 
 
 @pytest.mark.parametrize(

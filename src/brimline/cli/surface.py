@@ -18,7 +18,7 @@ from brimline.errors import BrimlineError
 from brimline.settings import elsewhere, extras, pinned
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
 _MOST_SUGGESTIONS = 3
 # So alike are words with two letters swapped, or with one too many or too few.
@@ -281,39 +281,24 @@ def names_of_visible_commands() -> Iterator[str]:
 
 
 def suggest_commands(word: str, above: str) -> list[str]:
-    """The commands that may have been meant: near the word here, then of that name elsewhere.
+    """The commands that may have been meant: in a group its own, else any, by their last word.
 
-    In a group where nothing is near, what others call by that name would only mislead.
+    Those that the word begins, else those that it is a slip of.
     """
+    groups = () if above else _GROUPS
+    paths = [*groups, *names_of_visible_commands()]
     by_name: dict[str, list[str]] = {}
-    for path in names_of_visible_commands():
+    for path in [path for path in paths if path.startswith(f"{above} ".lstrip())]:
         by_name.setdefault(path.rpartition(" ")[2], []).append(path)
-    meant = [f"{above} {name}".strip() for name in _similar_names(word, _visible_names_in(above))]
-    if above and not meant:
-        return []
-    meant += by_name.get(word, [])
-    if not meant:
-        meant = [path for name in _names_spelt_alike(word, by_name, 1) for path in by_name[name]]
-    return list(dict.fromkeys(meant))[:_MOST_SUGGESTIONS]
+    begun = [name for name in by_name if len(word) > 1 and name.startswith(word)]
+    names = begun or difflib.get_close_matches(word, by_name, _MOST_SUGGESTIONS, _LIKENESS)
+    return [path for name in names for path in by_name[name]][:_MOST_SUGGESTIONS]
 
 
 def _visible_names_in(group: str) -> list[str]:
     """The commands of a group, or of the program itself, that are not hidden."""
     entries = _GROUPS[group].entries if group else COMMANDS
     return [name for name, entry in entries.items() if not entry.hidden]
-
-
-def _similar_names(word: str, names: list[str]) -> list[str]:
-    """The names that a word begins, else those that it is a slip of."""
-    begun = [name for name in names if len(word) > 1 and name.startswith(word)]
-    return begun or _names_spelt_alike(word, names, 2)
-
-
-def _names_spelt_alike(word: str, names: Iterable[str], most: int) -> list[str]:
-    """The names that a word is a slip of; one with another first letter has to be very near."""
-    same = [name for name in names if name[:1] == word[:1]]
-    alike = difflib.get_close_matches(word, same, most)
-    return alike or difflib.get_close_matches(word, names, most, _LIKENESS)
 
 
 def run() -> int:

@@ -137,6 +137,28 @@ def occupancy_plot(story: Story, shown: Sequence[Moment], size: Size) -> Plot:
     return plot
 
 
+def forecast_plot(shown: Sequence[Moment], size: Size) -> Plot:
+    """How many requests were left at each moment: as it was forecast then, and as it came."""
+    bounds = [(each.outlook.low, each.outlook.high) if each.outlook else (0, 0) for each in shown]
+    middles = [each.outlook.ops if each.outlook else None for each in shown]
+    lows, highs = [low for low, _ in bounds], [high for _, high in bounds]
+    plot = _plot_with_ticks(size, len(shown), max([*highs, 1]))
+    came = _actual_requests_left_per_moment(shown)
+    plot.shapes.append(Shape(_band_path(plot, lows, highs), "fill band", "forecast, 4 of 5 within"))
+    plot.shapes.append(Shape(_step_path(plot, middles), "line middle", "forecast, middle"))
+    plot.shapes.append(Shape(_step_path(plot, came), "line came", "as it came"))
+    return plot
+
+
+def _actual_requests_left_per_moment(shown: Sequence[Moment]) -> list[int | None]:
+    """How many requests came before the next compaction; of the last stretch nobody knows yet."""
+    ends = {moment.segment: moment.number for moment in shown}
+    return [
+        None if moment.segment == shown[-1].segment else ends[moment.segment] - moment.number
+        for moment in shown
+    ]
+
+
 def cache_plot(shown: Sequence[Moment], size: Size) -> Plot:
     """What each request read from the cache and wrote to it, and where the cache was lost."""
     plot = _plot_with_ticks(size, len(shown), max((each.tokens for each in shown), default=1))

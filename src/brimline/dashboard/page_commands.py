@@ -44,7 +44,6 @@ def dashboard(port: int, no_open: bool, as_json: bool) -> None:
     """
     import uvicorn
 
-    from brimline.connections import Impatient
     from brimline.dashboard import web
 
     try:
@@ -65,7 +64,6 @@ def dashboard(port: int, no_open: bool, as_json: bool) -> None:
         webbrowser.open(f"file://{quote(file)}")
     settings = uvicorn.Config(
         pages.make_asgi_app(port, keys),
-        http=Impatient,
         log_level="error",
         access_log=False,
         lifespan="off",

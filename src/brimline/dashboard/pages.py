@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 
 from brimline import output
 from brimline.bulk import shell, stub
-from brimline.carry import lost
+from brimline.carry import card, lost
 from brimline.dashboard import chart
 from brimline.dashboard.story import EVENTS, sorted_hook_ms_by_event
 from brimline.fast import clock
@@ -150,6 +150,7 @@ def session_page_values(
         "offloads": [one for one in story.events if one["event"] in ("Offloaded", "Recalled")],
         "hooks": sorted_hook_ms_by_event(story.events),
         "gateway": totals.most_saved_and_all_rewritten(story.events),
+        "cards": [] if shared else _cards_after_compactions(story),
         "compactions": _compactions_with_costs_and_losses(story, user_models, shared=shared),
     }
 
@@ -191,6 +192,7 @@ def _columns(story: Story, shown: list[Moment], *, shared: bool) -> list[list[An
 def _session_plots(story: Story, shown: list[Moment]) -> dict[str, list[chart.Plot]]:
     return {
         "occupancy": [chart.occupancy_plot(story, shown, size) for size in chart.SIZES],
+        "forecast": [chart.forecast_plot(shown, size) for size in chart.LOW_SIZES],
         "cache": [chart.cache_plot(shown, size) for size in chart.LOW_SIZES],
     }
 
@@ -243,6 +245,9 @@ def summary_line_of_request(moment: Moment, *, shared: bool = False) -> str:
     text = f"Request {moment.number}, {when}: {moment.tokens:,} tokens"
     text += f", {moment.tokens / moment.reading.window.tokens:.0%} of the window"
     text += f"; L{moment.reading.tier}" if moment.reading.tier else ""
+    if moment.outlook and moment.outlook.high:
+        low, high = moment.outlook.low, moment.outlook.high
+        text += f"; the forecast was {low:,} to {high:,} more requests"
     return text + (f"; cache lost: {moment.broke.cause}" if moment.broke else "")
 
 
@@ -314,6 +319,20 @@ def public_tool_name(kind: str, name: str) -> str:
     if name.startswith(clienttools.MCP_PREFIX):
         return "a tool of an MCP server"
     return name if name in _TOOLS or name in EVENTS else "another tool"
+
+
+def _cards_after_compactions(story: Story) -> list[tuple[int, str]]:
+    """The first request after each compaction, with the card that it got."""
+    firsts = {moment.segment: moment for moment in reversed(story.moments) if moment.segment}
+    cards = []
+    with read.open_transcript_file(story.path) as file:
+        for moment in reversed(firsts.values()):
+            for offset in sorted(
+                {item.offset for item in moment.items if item.kind == "hook"} - {-1}
+            ):
+                _, mark, text = row_text_at(file, offset).partition(card.MARK)
+                cards += [(moment.number, mark + text)] * bool(mark)
+    return cards
 
 
 def largest_items_and_their_requests(story: Story, most: int) -> list[tuple[int, Item]]:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from brimline.fast.policy import Policy
     from brimline.figures.store import Store
     from brimline.gauge.composition import Composition, Share
+    from brimline.gauge.forecast import Forecast
     from brimline.gauge.reading import Reading
     from brimline.transcript.caching import Break
     from brimline.transcript.compactions import Recorded
@@ -86,6 +87,7 @@ class Moment:
     parts: dict[str, int] = field(default_factory=dict)
     items: list[Item] = field(default_factory=list)
     reading: Reading = field(init=False)
+    outlook: Forecast | None = None
     broke: Break | None = None
     """What had been cached and was not read again."""
     shorter_by: int = 0
@@ -332,6 +334,7 @@ def _compute_moment_readings(story: Story, state: SessionState, policy: Policy) 
     for moment in story.moments:
         observed = max(observed, window_proved_by_occupancy(moment.tokens) or 0)
         moment.reading = reading.make_reading(moment.last, window, policy, observed)
+        moment.outlook = moment.reading.forecast()
 
 
 def _add_gateway_edits_to_moments(story: Story) -> None:

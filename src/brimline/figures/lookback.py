@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     KeptOut = Callable[[str, list[str]], dict[str, int]]
 
 _RECENT_SESSIONS = 20
+_PROJECT_CHARACTERS, _TITLE_CHARACTERS = 20, 120
 _LAST_ROWS = 30
 _SHORT_ID = 8
 # Narrower, as in an answer inside the client, times of compactions go without the year.
@@ -61,6 +62,11 @@ def document(
     else:
         shown = [find.only_matching_id(session_id, sessions)]
         made = _session_document(shown[0], figures[shown[0]])
+    copies = io.list_names(f"{home_dir}/copies")
+    for row in made.get("sessions", [made]):
+        files = found.transcripts_of(row["session_id"])
+        row["title"] = next((one.name for one in files if one.name), "")
+        row["is_copy"] = f"{row['session_id']}.json" in copies
     return made | {"kept_out": kept_out(home_dir, shown), "notes": _damage_notes(sessions.values())}
 
 
@@ -220,19 +226,24 @@ def _overview_text(document: dict[str, Any]) -> str:
             [
                 output.utc_minute_text(session["last_at"]),
                 session["session_id"][:_SHORT_ID],
-                str(session["turns"]),
                 _fullness_text(session["peak_occupancy_tokens"], session["window_tokens"]),
                 str(session["compactions"]),
-                output.Path(names[session["project"] or ""]),
+                output.one_line(output.Path(names[session["project"] or ""]), _PROJECT_CHARACTERS),
+                output.one_line(_marked_title(session), _TITLE_CHARACTERS),
             ]
             for session in shown
         ]
-        head = ["last active", "session", "turns", "fullest", "compacted", "project"]
+        head = ["last active", "session", "fullest", "compacted", "project", "title"]
         lines = [f"Sessions, newest first ({len(shown)} of {document['session_count']})"]
-        lines.append(output.table_text(head, rows, right={2, 3, 4}))
+        lines.append(output.table_text(head, rows, right={2, 3}))
         kept_out = kept_out_text(document["kept_out"])
         lines.append(output.wrapped_text(f"Kept out on arrival: {kept_out}"))
     return "\n".join([*lines, "", _compaction_totals_text(document)])
+
+
+def _marked_title(session: dict[str, Any]) -> str:
+    """A title; that of a copy says so first, where a narrow column shows it."""
+    return f"{'copy: ' if session['is_copy'] else ''}{session['title']}"
 
 
 def _compaction_totals_text(document: dict[str, Any]) -> str:
@@ -274,6 +285,7 @@ def kept_out_tokens_text(tokens: int) -> str:
 
 def _session_text(document: dict[str, Any]) -> str:
     rows = [
+        *([("title", output.one_line(_marked_title(document), 200))] if document["title"] else []),
         ("project", output.one_line(document["project"] or "unknown", 200)),
         ("model", output.one_line(document["model"] or "unknown")),
         ("active", output.utc_from_to_text(document["first_at"], document["last_at"])),

@@ -186,11 +186,8 @@ async def _serve(
 def _make_server(app: Proxy) -> uvicorn.Server:
     import uvicorn
 
-    from brimline.connections import Impatient
-
     config = uvicorn.Config(
         app,
-        http=Impatient,
         lifespan="off",
         log_config=None,
         access_log=False,

@@ -34,11 +34,6 @@ _TOLD_CHARACTERS = 80
 _SOURCE_CHARACTERS = 60
 _HITS_PER_ANSWER, _MOST_HITS = 10, 20
 _LINES_PER_HIT = 5
-_REMOVED = {
-    "prune": "was pruned to keep the store within its limits",
-    "gc": "was removed because nothing mentioned it any more",
-    "forget": "was deleted on request",
-}
 _LATEST = 1e11  # what is later is no time
 _NO_UTF8 = r"; bytes that are not UTF-8 are shown as \xNN"
 
@@ -106,25 +101,10 @@ def _resolve_key(home_dir: str, text: str) -> str:
         raise StoreError(f"{text[:_LONGEST_KEY]!r} is not a key: give sha256: and its digits")
     try:
         return contents.resolve_key(home_dir, text)
-    except StoreError as error:
+    except StoreError:
         if originals.put_back_into_store(home_dir, text):
             return contents.resolve_key(home_dir, text)
-        raise StoreError(_text_on_why_key_is_gone(home_dir, text) or str(error)) from None
-
-
-def _text_on_why_key_is_gone(home_dir: str, text: str) -> str | None:
-    """Return what became of a key that is among its events but not in the store."""
-    start = text.lower().removeprefix(layout.PREFIX)
-    if not layout.is_hex(start) or len(start) < layout.SHORTEST_PREFIX:
-        return None
-    whole = layout.PREFIX + start
-    trail = contents.read_store_events(home_dir)
-    told = [line for line in trail if str(line.get("key")).startswith(whole)]
-    how = _REMOVED.get(told[-1].get("event", "")) if told else None
-    if how is None or contents.digests_starting_with(home_dir, start):
-        return None
-    remedy = "run the command or read the file again if you need its content"
-    return f"{layout.shorten_key(whole)} {how}: {remedy}"
+        raise
 
 
 def _stored_output_text(home_dir: str, key: str, meta: dict[str, Any], call: Asked) -> str:

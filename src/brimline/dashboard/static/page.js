@@ -84,6 +84,10 @@ async function renew() {
   const focused = document.activeElement;
   const place = alike(focused).indexOf(focused);
   if (detail && empty) empty.replaceWith(detail);
+  for (const one of main.querySelectorAll("details[open]")) {
+    const same = [...fresh.querySelectorAll("details")].find((other) => name(other) === name(one));
+    if (same) same.open = true;
+  }
   main.replaceChildren(...fresh.childNodes);
   main.dataset.live = fresh.dataset.live || "";
   start();
