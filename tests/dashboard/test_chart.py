@@ -237,17 +237,6 @@ def test_about_six_requests_are_named_below_where_there_is_room(
     assert str(number) not in [label for _, label in narrow.below]
 
 
-def test_a_session_without_requests_draws_nothing(session: SessionBuilder, home_dir: str) -> None:
-    """With an edge all the same."""
-    session.prompt("Go")
-    told = story.read_story(session.path, home_dir)
-
-    plot = chart.occupancy_plot(told, [], chart.SIZES[0])
-
-    assert (plot.count, plot.shapes, plot.marks, plot.below) == (0, [], [], [])
-    assert plot.top == 1.08
-
-
 def test_a_drawing_of_nothing_has_a_token_on_top(session: SessionBuilder, home_dir: str) -> None:
     """Nothing is drawn in it, and nothing divides by nought."""
     session.prompt("A wish")
@@ -261,22 +250,6 @@ def test_a_drawing_of_nothing_has_a_token_on_top(session: SessionBuilder, home_d
     assert [plot.top for plot in plots] == [1.08] * 2
     assert [(plot.count, plot.below, plot.marks) for plot in plots] == [(0, [], [])] * 2
     assert chart.fullest_moment_per_column([]) == []
-
-
-@pytest.mark.parametrize(("count", "labels"), [(5, 5), (6, 6), (11, 11), (12, 6), (13, 7), (24, 6)])
-def test_about_six_requests_are_named_below_a_drawing(
-    session: SessionBuilder, home_dir: str, count: int, labels: int
-) -> None:
-    """The first of them, and every so manyth behind it."""
-    for number in range(count):
-        session.reply(20_000 + number)
-    told = story.read_story(session.path, home_dir)
-
-    below = chart.occupancy_plot(told, told.moments, chart.SIZES[0]).below
-
-    step = max(1, count // 6)
-    assert [label for _, label in below] == [str(1 + at * step) for at in range(labels)]
-    assert below[0][0] == 58.0
 
 
 def test_a_forecast_is_drawn_as_a_band_around_its_middle(played: Played, home_dir: str) -> None:

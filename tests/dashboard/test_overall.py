@@ -94,20 +94,6 @@ def test_sessions_are_searched_and_empty_ones_left_out(home_dir: str, folder: Pa
         assert names(words=words) == ([ID] if words == "%" else []), words
 
 
-def test_sessions_are_sorted_by_what_they_cost(home_dir: str, folder: Path) -> None:
-    """Those without a known cost come last."""
-    names = ("00000000-a", "00000000-b", "00000000-c")
-    for name in names:
-        session(folder, name).reply(50_000)
-    known = index.Index(home_dir)
-    known.refresh()
-    bills = {names[0]: {"dollars": 0.5}, names[2]: {"dollars": 2.0}}
-
-    rows, _ = known.page_of_sessions(index.Filter(sort="cost"), 50, bills)
-
-    assert [row["id"] for row in rows] == [names[2], names[0], names[1]]
-
-
 def test_an_ended_session_speaks_in_the_past_tense(home_dir: str, folder: Path) -> None:
     """One that was written to a moment ago may go on."""
     made = session(folder)

@@ -141,16 +141,6 @@ def test_a_request_tells_what_the_gateway_replaced_with_the_text_by_its_key(
     assert f"−{saved:,}" in served.get(f"/session/{NAME}").text
 
 
-def test_a_running_session_is_sent_again_once_it_has_grown(served: Served, played: Played) -> None:
-    """What the browser has is told by a stamp."""
-    page = served.get(f"/session/{NAME}").text
-    (stamp,) = re.findall(r'data-live="([^"]+)"', page)
-
-    assert served.get(f"/session/{NAME}", X_Stamp=stamp).status == 204
-    played.session.reply(47_123)
-    assert "47,123 of 200,000" in served.get(f"/session/{NAME}", X_Stamp=stamp).text
-
-
 def test_nothing_can_be_changed_there(served: Served, home_dir: str) -> None:
     """Whoever may look may not pin or delete; the page names the commands."""
     (blob,) = contents.list_blobs(home_dir)
@@ -201,12 +191,6 @@ def test_a_session_is_told_by_its_title_and_what_is_none_is_left_out(
     for name in ("passwd", "dangling", "bytes"):
         assert served.get(f"/session/{name}").status == 404
     assert ">importer</option>" in page
-
-
-def test_a_page_of_the_list_that_is_not_there_leads_to_the_last(served: Served) -> None:
-    """Where there are sessions, none of them is denied."""
-    assert served.get("/?page=99&sort=fullest").headers["location"] == "/?sort=fullest&page=1"
-    assert f"/session/{NAME}" in served.get("/?page=0").text
 
 
 def test_random_requests_never_break_it(served: Served) -> None:
@@ -630,18 +614,6 @@ def test_the_last_two_sessions_that_were_looked_at_are_not_read_again(
     assert (told(1) is second, told(0) is first) == (True, False)
     builders[1].reply(6_000)
     assert len(told(1).moments) == 2
-
-
-def test_a_request_that_is_not_there_is_told_how_many_there_are(world: Path, home_dir: str) -> None:
-    """As a page that was not found."""
-    session = placed(world)
-    for number in range(1_001):
-        session.reply(5_000 + number)
-
-    with pytest.raises(HTTPException) as told:
-        web.Dashboard(home_dir).request_page(asked(name=NAME, number="1002"))
-
-    assert (told.value.status_code, told.value.detail) == (404, "the session has 1,001 requests")
 
 
 def test_the_gates_secret_cannot_be_guessed() -> None:

@@ -170,25 +170,6 @@ def test_what_is_no_key_is_refused_in_one_sentence(home_dir: str, key: str) -> N
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [
-        {},
-        {"key": "", "query": " "},
-        {"lines": "1:2"},
-        {"key": 7},
-        {"key": ["a"]},
-        {"query": "x", "lines": True},
-        {"query": "x", "pattern": "y"},
-        {"query": "x", "everywhere": True},
-    ],
-)
-def test_arguments_that_do_not_fit_are_refused(home_dir: str, arguments: dict[str, Any]) -> None:
-    """With a sentence that says which there are."""
-    with pytest.raises(StoreError):
-        ask(home_dir, **arguments)
-
-
-@pytest.mark.parametrize(
     ("arguments", "said"),
     [
         ({"key": 5}, "key must be a text"),

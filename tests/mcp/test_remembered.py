@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
 import pytest
 
 from brimline.errors import BrimlineError, StoreError
 from brimline.fast import clock
 from brimline.mcp import remembered
-from brimline.recall import hits, hot
+from brimline.recall import hits
 from brimline.recall.record import Hit, Record
 from brimline.transcript.project import Project
 
@@ -152,18 +151,6 @@ def test_what_a_teammate_said_can_be_read_for_a_while(
     else:
         with pytest.raises(StoreError, match="there is no entry m8: search for it again"):
             remembered.entry_text(home_dir, 8, Project(("/p",)))
-
-
-def test_a_topic_that_the_model_keeps_is_marked_as_its_own(project_dir: str) -> None:
-    """And where it is kept is told."""
-    parts = {"name": "deploys", "type": "project", "description": "How", "text": "On Fridays."}
-
-    told = remembered.save_topic(project_dir, parts)
-
-    (topic,) = hot.read_topics(hot.memory_folder(project_dir))
-    assert told == (f"Kept in {topic.path}. Its line in the index is before you in every session.")
-    assert "On Fridays." in topic.text
-    assert "model" in Path(topic.path).read_text().split("On Fridays.")[0]
 
 
 @pytest.mark.parametrize(("key", "number"), [("m7", "7"), ("m" + "9" * 12, "9" * 12)])

@@ -93,15 +93,6 @@ def test_text_that_json_cannot_carry_is_replaced(home_dir: str, project_dir: str
     assert '"cat ?"' in text
 
 
-def test_a_note_is_accepted_and_an_empty_or_endless_one_is_not(home_dir: str) -> None:
-    """Nothing is written: the call in the transcript is the record."""
-    accepted, failed = tools.answer("note", {"text": "use zlib", "reason": "no wheel"})
-    assert (accepted.startswith("Noted."), failed) == (True, False)
-    for text in ("", " ", 3, "x" * (_LONGEST_NOTE + 1)):
-        assert tools.answer("note", {"text": text})[1]
-    assert not os.path.exists(home_dir)
-
-
 def test_every_tool_answers_and_no_other(home_dir: str, project_dir: str) -> None:
     """What is not there is told with those that are."""
     put.put(home_dir, b"otter", {"cwd": project_dir})
