@@ -22,6 +22,14 @@ if TYPE_CHECKING:
 _STEP_RATIO = 0.01
 
 
+def session_start(turn: Turn) -> None:
+    """Put on record what the client says of the session."""
+    event = turn.event
+    fields = {"source": event.source, "model": event.model, "cwd": event.cwd}
+    fields |= {"transcript_path": event.transcript}
+    turn.spool_event(event.name, **{key: text for key, text in fields.items() if text})
+
+
 def post_tool_use(turn: Turn) -> None:
     """Measure; tell those who poll where the figures moved enough."""
     reading, published = turn.reading, turn.state.read_document(TELEMETRY)

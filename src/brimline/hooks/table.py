@@ -35,17 +35,22 @@ class Answered(io.Record):
         return "*" if "*" in wanted else "|".join(dict.fromkeys(wanted))
 
 
+# A room that is asked where the last reply counts results that are not sent any more.
+CLEARED = "cleared"
 # The tool that is let pass where it is ours; its call is answered for in subagents too.
 RECALL = owntools.names("recall")
 EVENTS = {
     "SessionStart": Answered(
         function="session_start",
-        rooms=dict.fromkeys(("state", "guard", "rules", "carry", "recall"), ""),
+        rooms=dict.fromkeys(("gauge", "guard", "rules", "carry", "recall"), ""),
         purpose="fresh settings, the card after a compaction, the user's reminder; housekeeping",
     ),
     "UserPromptSubmit": Answered(
         function="user_prompt_submit",
-        rooms=dict.fromkeys(("slash", "gauge", "carry", "guard", "bulk", "session"), ""),
+        rooms={
+            **dict.fromkeys(("slash", "gauge", "carry", "guard", "bulk"), ""),
+            "session": CLEARED,
+        },
         purpose="answers `/brim:…`; measures; announces a new tier, a rate limit, a reminder",
         subagents=False,
     ),
@@ -63,7 +68,7 @@ EVENTS = {
     ),
     "PostToolUse": Answered(
         function="post_tool_use",
-        rooms=dict.fromkeys(("bulk", "gauge", "carry", "guard", "session"), "*"),
+        rooms={**dict.fromkeys(("bulk", "gauge", "carry", "guard"), "*"), "session": CLEARED},
         purpose="measures; announces a new tier; keeps large results out of the window",
         subagents=False,
     ),

@@ -123,6 +123,8 @@ def ask_rooms(turn: Turn, left_out: str = "") -> Decision | None:
     silenced = turn.state.is_off
     for room, about in answered.rooms.items():
         is_about = about in ("", "*") or event.tool in about.split("|")
+        if about == table.CLEARED:
+            is_about = bool(turn.reading.cleared_results)
         is_silent = silenced and room not in table.WHILE_OFF
         if not is_about or is_silent or room == left_out:
             continue

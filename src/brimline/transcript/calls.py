@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from brimline.fast.io import NamedTuple
+from brimline.transcript.clienttools import CLARIFIES, REFUSED
 
-REFUSED = "The user doesn't want to proceed with this tool use."
-CLARIFIES = "The user wants to clarify these questions"
 # Tools that put something before the user: whatever they return, the user had a say in it.
 _ASKING_TOOLS = ("AskUserQuestion", "ExitPlanMode")
 # How a result begins that may hold words of the user: refused, in a subagent too; a question that

@@ -21,6 +21,9 @@ MCP_PREFIX = "mcp__"
 # They report back to the model in a sentence; their records hold whole files.
 TERSE = frozenset({*EDITING, "TodoWrite", "Skill"})
 
+# How it tells that the user turned a call down, and that they ask back.
+REFUSED = "The user doesn't want to proceed with this tool use."
+CLARIFIES = "The user wants to clarify these questions"
 # Holds the calls whose results the client leaves out of its requests.
 CUT_MARK = b'"tool_results_cut"'
 

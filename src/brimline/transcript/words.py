@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from brimline.transcript import row
-from brimline.transcript.calls import CLARIFIES, REFUSED
+from brimline.transcript.clienttools import CLARIFIES, REFUSED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
