@@ -31,7 +31,9 @@ def document(home_dir: str) -> dict[str, Any]:
             calls[call] = place | {"last": line["at"]}
     found = []
     for call, told in sorted(calls.items(), key=lambda item: -item[1]["last"]):
-        stays = intercept.is_always_recalled(home_dir, intercept.Call(*call))
+        stays = intercept.is_always_recalled(
+            home_dir, intercept.Call(project=call[0], call=call[1])
+        )
         times = {name: clock.format_utc(told[name]) for name in ("since", "last")}
         found.append(told | times | {"stays": stays})
     return {"calls": found}

@@ -14,7 +14,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from brimline.bulk import judge, preview, previews, put, stub
+from brimline.bulk import judge, preview, put, stub
 from brimline.bulk.marks import (
     EDITED,
     LEARNED,
@@ -54,12 +54,13 @@ _CAME_BACK, _OF_THE_LAST = 3, 5
 _PROBE_EVERY = 5
 
 
-class Call:
+class Call(io.Record):
     """What experience is kept under: hashes of the project and of the call; and both in words."""
 
-    def __init__(self, project: str, call: str, words: str = "", folder: str | None = None) -> None:
-        self.project, self.call = project, call
-        self.words, self.folder = words, folder
+    project: str
+    call: str
+    words: str = ""
+    folder: str | None = None
 
 
 def decide_on_result(turn: Turn, result: ToolResult) -> Decision | None:
@@ -172,7 +173,7 @@ class _Arrival:
         lines = text.split("\n")
         # By these `previews` knows it again.
         told |= {"call": turn.event.call_id, "lines": len(lines)}
-        turn.spool_event("Offloaded", **told, text=previews.fingerprint_of_lines(lines))
+        turn.spool_event("Offloaded", **told, text=put.fingerprint_of_lines(lines))
         return Decision(replacement=self.result.replaced(text))
 
     def note_shown_lines(self) -> None:
@@ -292,7 +293,7 @@ def _name_call(project: str | None, tool: str, pattern: str) -> Call:
     texts = json.dumps(project), json.dumps([tool, pattern])
     project_hash, call_hash = [put.sha256(text.encode())[: 2 * _DIGITS] for text in texts]
     words = pattern if pattern.startswith((tool, "WebFetch")) else f"{tool} {pattern}"
-    return Call(project_hash, call_hash, words, project)
+    return Call(project=project_hash, call=call_hash, words=words, folder=project)
 
 
 def repeat_fingerprint(

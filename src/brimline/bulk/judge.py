@@ -7,6 +7,7 @@ asked beside it, and the order of all questions, is told in `intercept.decide_on
 from __future__ import annotations
 
 import fnmatch
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.bulk import kinds, preview, shell, stub
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
     from brimline.bulk.shell import Line
 
+# The command by which stored content is asked for, in front of its key.
+_STORE_GET = re.compile(r"\bbrimline\s+store\s+get\s+(?:--\w+[ =]\S+\s+)*([\w:]*)")
 # Why a result stays.
 OURS, OTHER_TOOL, NEVER, SMALL = "ours", "other tool", "never", "small"
 PAGE, EDITED, CONFIGURATION, BRIEF, FAILED = "page", "edited", "configuration", "brief", "failed"
@@ -192,28 +195,8 @@ def recalls_asked_by_call(tool: str, arguments: Mapping[str, Any]) -> list[str] 
     """Return the stored content that a call asks for, by the name it uses; None if it asks none."""
     if tool == "Bash":
         text = str(arguments.get("command") or "")
-        return _recalls_in_command(text) or None if "brimline" in text else None
+        return _STORE_GET.findall(text) or None if "brimline" in text else None
     if not owntools.is_ours(tool):
         return None
     key = arguments.get("key")
     return [key] if key and isinstance(key, str) else []
-
-
-def _recalls_in_command(text: str) -> list[str]:
-    fetched = []
-    for command in shell.split_commands(text):
-        words = [word.rpartition("/")[2] for word in command.words]
-        for at, word in enumerate(words[:-2]):
-            if (word, *words[at + 1 : at + 3]) == ("brimline", "store", "get"):
-                fetched.append(_key_among_words(command.words[at + 3 :]))
-    return fetched
-
-
-def _key_among_words(words: tuple[str, ...]) -> str:
-    rest = iter(words)
-    for word in rest:
-        if word in ("--lines", "--bytes"):
-            next(rest, "")
-        elif not word.startswith("-"):
-            return word
-    return ""

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
 # The number of a first line, and how a reference begins.
 _HEAD_CHARACTERS = 40
-# What the client puts before each line of a file.
-_NUMBERING = " 0123456789\t→"
-_FINGERPRINT_DIGITS = 24
 # A session goes on from one of late.
 _MOST_ORIGINS = 30
 _OPENING, _CLOSING = "<system-reminder>", "</system-reminder>"
@@ -100,7 +97,7 @@ class Previews:
         key, count = fields.get("key"), fields.get("lines")
         if not isinstance(key, str) or not isinstance(count, int):
             return None
-        if fingerprint_of_lines(lines[:count]) != fields.get("text"):
+        if put.fingerprint_of_lines(lines[:count]) != fields.get("text"):
             return None
         digest = key.removeprefix(layout.PREFIX)
         size_bytes = layout.is_digest(digest) and contents.length_of_content(self._home_dir, digest)
@@ -112,13 +109,7 @@ class Previews:
 
 def fingerprint(text: str) -> str:
     """Return what tells a text from any other one, as it is on record."""
-    return fingerprint_of_lines(text.split("\n"))
-
-
-def fingerprint_of_lines(lines: list[str]) -> str:
-    """Return what tells a preview from any other text, though the client may number its lines."""
-    bare = "\n".join([line.lstrip(_NUMBERING).rstrip() for line in lines])
-    return put.sha256(bare.encode("utf-8", "replace"))[:_FINGERPRINT_DIGITS]
+    return put.fingerprint_of_lines(text.split("\n"))
 
 
 def _session_then_others_of_its_project(session_id: str, transcript: str | None) -> Iterator[str]:

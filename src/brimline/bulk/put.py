@@ -36,6 +36,9 @@ _LEVEL = 1
 NONE, GZIP = b"n", b"g"
 _GZIP_CONTAINER = 31
 _TEXT_LENGTH = 4_000
+# What the client puts before each line of a file.
+_NUMBERING = " 0123456789\t→"
+_FINGERPRINT_DIGITS = 24
 
 
 def put(
@@ -107,6 +110,12 @@ def sha256(data: bytes) -> str:
     return str(make(data).hexdigest())
 
 
+def fingerprint_of_lines(lines: list[str]) -> str:
+    """Return what tells a preview from any other text, though the client may number its lines."""
+    bare = "\n".join([line.lstrip(_NUMBERING).rstrip() for line in lines])
+    return sha256(bare.encode("utf-8", "replace"))[:_FINGERPRINT_DIGITS]
+
+
 def count_lines(data: bytes) -> int:
     """Lines of some content; a last one without a line break counts."""
     return data.count(b"\n") + (not data.endswith(b"\n") if data else 0)
@@ -127,38 +136,29 @@ def pack_blob(data: bytes) -> bytes:
 
 
 def write_record(record: Record) -> None:
-    """Say what is known of content that was put."""
-    try:
-        _write_sidecar_event_last_key(*record)
-    except OSError:
-        # The content is safe, and its file says all that is needed to read it.
-        pass
+    """Say what is known of content that was put: a sidecar if it is new, the trail, the last key.
 
-
-def _write_sidecar_event_last_key(
-    home_dir: str,
-    digest: str,
-    data: bytes,
-    meta: dict[str, Any],
-    again: bool,
-    is_last: bool,
-) -> None:
-    """The sidecar of new content, a line in the trail, the last key."""
+    The content is safe without it, and its file says all that is needed to read it.
+    """
+    home_dir, digest, data, meta, again, is_last = record
     key, size = layout.PREFIX + digest, len(data)
-    moment_ns = layout.store_now_ns(home_dir)
     sidecar = layout.stored_path(home_dir, digest, "json")
-    if not again or not io.system.access(io.path_bytes(sidecar), 0):
-        fields = {n: v[:_TEXT_LENGTH] if isinstance(v, str) else v for n, v in meta.items()}
-        fields |= {"v": FORMAT, "key": key, "bytes": size, "lines": count_lines(data)}
-        fields["created"] = moment_ns // 1_000_000 / 1_000
-        layout.write_atomically(home_dir, sidecar, json.dumps(fields).encode())
-    event = {"bytes": size, "session": meta.get("session"), "tool": meta.get("tool")}
-    # The sidecar names the folder of the first put, the trail those of later ones.
-    event |= {"cwd": meta.get("cwd")} if again else {}
-    layout.note_store_event(home_dir, "put", key, **event)
-    if is_last:
-        last = home_dir + layout.LAST_KEY
-        layout.write_atomically(home_dir, last, f"{key}\n".encode(), stamp_ns=moment_ns)
+    try:
+        moment_ns = layout.store_now_ns(home_dir)
+        if not again or not io.system.access(io.path_bytes(sidecar), 0):
+            fields = {n: v[:_TEXT_LENGTH] if isinstance(v, str) else v for n, v in meta.items()}
+            fields |= {"v": FORMAT, "key": key, "bytes": size, "lines": count_lines(data)}
+            fields["created"] = moment_ns // 1_000_000 / 1_000
+            layout.write_atomically(home_dir, sidecar, json.dumps(fields).encode())
+        event = {"bytes": size, "session": meta.get("session"), "tool": meta.get("tool")}
+        # The sidecar names the folder of the first put, the trail those of later ones.
+        event |= {"cwd": meta.get("cwd")} if again else {}
+        layout.note_store_event(home_dir, "put", key, **event)
+        if is_last:
+            last = home_dir + layout.LAST_KEY
+            layout.write_atomically(home_dir, last, f"{key}\n".encode(), stamp_ns=moment_ns)
+    except OSError:
+        pass
 
 
 def client_folders_using_store(home_dir: str, *, noting: bool = False) -> list[str]:

@@ -68,13 +68,14 @@ class InSight:
         lost, candidates = self._lost_names_and_best_lines(original[:_MOST_CHARACTERS])
         room = min(_LINE_CHARACTERS, len(original) // 2) - len(stub.line_that_says(line, ""))
         quoted = []
-        while candidates:
+        while candidates := [each for each in candidates if len(each.text) < room]:
             best = max(candidates, key=lambda each: each.worth(lost))
+            if not best.worth(lost):
+                break
             candidates.remove(best)
-            if len(best.text) < room and best.worth(lost):
-                quoted.append(best)
-                room -= len(best.text) + 1
-                self._say(best.text, lost)
+            quoted.append(best)
+            room -= len(best.text) + 1
+            self._say(best.text, lost)
         said = [each.text for each in sorted(quoted)]
         if bare := self._bare_names(lost, room - len(stub.NAMES)):
             said.append(stub.NAMES + bare)
