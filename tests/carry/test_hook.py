@@ -237,34 +237,6 @@ def test_what_old_sessions_left_goes(talk: SessionBuilder, home_dir: str, answer
     assert ledger.load(home_dir, talk.session_id).messages
 
 
-@pytest.mark.parametrize(
-    ("prompt", "is_told"),
-    [
-        ("brim:keep Port 5433\n" + "x" * ledger.PASTE_CHARACTERS, True),
-        ("brim:keep Port 5433", False),
-        ("x" * (ledger.PASTE_CHARACTERS + 9), False),
-        ("talks of brim: and nothing else " + "x" * (ledger.PASTE_CHARACTERS + 9), False),
-    ],
-    ids=["a mark in a paste", "a mark", "a paste", "no mark"],
-)
-def test_a_marked_line_in_a_paste_is_told_to_the_person(
-    answer: Answer, talk: SessionBuilder, home_dir: str, prompt: str, is_told: bool
-) -> None:
-    """It is not taken for a note; where carrying is switched off nobody needs to know."""
-
-    def said() -> str:
-        raw = json.dumps(event("UserPromptSubmit", talk, prompt=prompt)).encode()
-        return entry.respond("UserPromptSubmit", raw, home_dir).decode()
-
-    told = said()
-    io.replace_file(paths.user_config(home_dir), b"carry.enabled = false\n")
-    answer(talk, "SessionStart", source="startup")
-    are_hooks_off_by_env = said()
-
-    assert ("counts as pasted" in told) is is_told
-    assert "counts as pasted" not in are_hooks_off_by_env
-
-
 def filled_up_to(session: SessionBuilder, size: int) -> None:
     """Let a session's file be exactly that large, by a row that tells nothing."""
     head, end = b'{"type":"progress","x":"', b'"}\n'

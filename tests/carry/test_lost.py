@@ -37,26 +37,6 @@ def test_files_that_were_lost_are_told_apart_by_their_ends(session: SessionBuild
     assert named == [False] * 2 + [True] * shown
 
 
-def test_look_ups_are_counted_for_the_requests_around_a_compaction(
-    session: SessionBuilder,
-) -> None:
-    """Those further away are not the compaction's."""
-
-    def look_up(name: str) -> None:
-        session.tool_result(session.tool_call(20_000, "Grep", pattern=name), "none")
-
-    near = lost.NEAR_REQUESTS - 1
-    for name in ("a", "a", *map(str, range(near)), "0"):
-        look_up(name)
-    session.compact(160_000, summary="A summary.")
-    for name in (*map(str, range(100, 100 + near)), "a", "b", "b"):
-        look_up(name)
-
-    ((_, loss),) = lost.losses_by_boundary(session.path).items()
-
-    assert (loss["repeated_before"], loss["repeated_after"]) == (1, 1)
-
-
 def test_of_a_very_long_session_the_last_of_each_kind_are_compared(
     session: SessionBuilder,
 ) -> None:
@@ -96,12 +76,11 @@ MOST = lost._TEXT_CHARACTERS
 def test_what_was_lost_is_named_in_few_characters(length: int, shown: str) -> None:
     """Of each; the session by its first eight."""
     loss: dict[str, Any] = {"messages": ["x" * length], "files": [], "outputs": ["sha256:1 a"]}
-    lines = lost.lines_of_one_loss(loss | {"repeated_before": 1, "repeated_after": 0}, "1" * 9)
+    lines = lost.lines_of_one_loss(loss, "1" * 9)
 
     assert lines == [
         f"1 message not in the summary (brimline carry show --session {'1' * 8}): {shown}",
         "1 output not in the summary (brimline store get KEY): sha256:1 a",
-        f"look-ups repeated: 1 in the {lost.NEAR_REQUESTS} requests before, 0 after",
     ]
     nothing: dict[str, Any] = {"messages": [], "files": [], "outputs": []}
-    assert lost.lines_of_one_loss(nothing | {"repeated_before": 0, "repeated_after": 0}, "1") == []
+    assert lost.lines_of_one_loss(nothing, "1") == []

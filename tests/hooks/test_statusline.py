@@ -22,7 +22,7 @@ from brimline.hooks.statusline import _ERROR_WINDOW_S, _LONGEST_NAME
 from brimline.settings import config
 from brimline.state import logs
 from brimline.state.session import SessionState
-from brimline.testing import bash_event, statusline_event
+from brimline.testing import statusline_event
 
 from .processes import errors, run_hook
 
@@ -126,26 +126,6 @@ def test_the_fields_are_the_users_choice(talk: Talk, project_dir: str) -> None:
     )
     bare = {key: payload[key] for key in ("session_id", "context_window")}
     assert _shown(bare, talk.home_dir) == "6.95k to compaction · 80% of 200k window · L3\n"
-
-
-def test_it_says_when_the_hooks_have_fallen_silent(talk: Talk) -> None:
-    """After some requests without a word from any hook; the next one that is heard ends it."""
-
-    def drawn(tokens: int | None) -> str:
-        # What the gateway writes is not a word of a hook.
-        SessionState(talk.home_dir, talk.session.session_id).spool_event("Gateway", {"saved": 1})
-        return _shown(statusline_event(talk.session, 200_000, tokens), talk.home_dir)
-
-    talk.send(bash_event(talk.session))
-    silent = "hooks are silent: brimline doctor"
-    for number in range(statusline._SILENT_REQUESTS):
-        assert silent not in drawn(20_000 + number)
-        assert silent not in drawn(20_000 + number), "the same request drawn again"
-    assert silent not in drawn(None)
-    assert drawn(30_000).split(" · ")[1] == silent
-    talk.send(bash_event(talk.session))
-
-    assert silent not in drawn(30_001)
 
 
 @pytest.mark.row("S0-28")

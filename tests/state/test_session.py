@@ -29,7 +29,7 @@ def names(events: list[dict[str, Any]]) -> list[str]:
     "content",
     [
         *(b"", b"{", b"[]", b"null", b"{}", b'{"v":99,"at":1}', b'{"v":1}'),
-        *(b'{"v":1,"at":1,"silence":7}', b'{"v":1,"at":1,"model":7}'),
+        b'{"v":1,"at":1,"model":7}',
     ],
 )
 def test_a_snapshot_comes_back_as_it_was_unless_damaged(content: bytes, home_dir: str) -> None:
@@ -124,7 +124,6 @@ def test_the_newer_of_status_line_and_mod_is_told(home_dir: str) -> None:
         assert found is not None
         assert (found.occupancy_tokens, found.source) == (occupancy, source)
         assert (found.window_tokens, found.model, found.cost_usd) == (9, "m", 0.5)
-        assert found.silence is None
 
 
 def test_marks_have_numbers_and_the_largest_counts(home_dir: str) -> None:

@@ -239,11 +239,6 @@ def _text_after_keeping_marked_notes(ledger: Ledger, text: str, at: str | None) 
     return _BRIM_LINE.sub("", text).strip()
 
 
-def has_marked_notes(text: str) -> bool:
-    """Tell whether a text has lines that would be notes."""
-    return any(word.lower() in _NOTE_WORDS for word, _ in _BRIM_LINE.findall(text))
-
-
 def _fold_tool_answer(ledger: Ledger, answer: _Answer) -> None:
     """A tool has answered: what that tells depends on the tool."""
     refusal = words.refusal_words(answer.tool, answer.result)

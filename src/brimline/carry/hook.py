@@ -113,24 +113,7 @@ def post_tool_use(turn: Turn) -> None:
     turn.attempt("carry", _updated_ledger, turn)
 
 
-stop = post_tool_use
-
-
-def user_prompt_submit(turn: Turn) -> Decision | None:
-    """The same; and a word to the person where a marked line stands in what counts as a paste."""
-    post_tool_use(turn)
-    prompt = turn.event.prompt
-    if "brim:" not in prompt or not turn.values["carry.enabled"]:
-        return None
-    from brimline.carry import fold, ledger
-    from brimline.fast.decision import Decision
-
-    if not ledger.is_paste(prompt) or not fold.has_marked_notes(prompt):
-        return None
-    text = (
-        "brimline: a marked line in a long prompt counts as pasted: send it in a prompt of its own."
-    )
-    return Decision(person_notes=(text,))
+stop = user_prompt_submit = post_tool_use
 
 
 def session_end(turn: Turn) -> None:

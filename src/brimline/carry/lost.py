@@ -1,11 +1,10 @@
-"""What the summary of a compaction no longer names, each with its way back, and what was repeated.
+"""What the summary of a compaction no longer names, each with its way back.
 
 Made from the session's file when somebody asks; a compaction without a model loses nothing.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from typing import Any
 
 from brimline import output
@@ -14,15 +13,13 @@ from brimline.carry import card
 from brimline.carry.ledger import put_last_and_drop_oldest
 from brimline.transcript import clienttools, read, row, words
 
-# A look-up that is made again so many requests before or after a compaction is counted.
-NEAR_REQUESTS = 20
 _SHOWN = 5
 _TEXT_CHARACTERS = 60
 _MOST_KEPT = 1_000
 
 
 def losses_by_boundary(path: str) -> dict[str, dict[str, Any]]:
-    """By the row that a compaction begins with: messages, files and outputs, and look-ups repeated.
+    """By the row that a compaction begins with: messages, files and outputs.
 
     Raises:
         OSError: the session's file cannot be read.
@@ -48,10 +45,6 @@ def lines_of_one_loss(loss: dict[str, Any], session_id: str) -> list[str]:
             count = output.count_text(len(loss[kind]), kind[:-1])
             shown = f"{len(last)} of {len(loss[kind])}: " if len(loss[kind]) > _SHOWN else ""
             lines.append(f"{count} not in the summary ({way}): {shown}{names}")
-    before, after = loss["repeated_before"], loss["repeated_after"]
-    if before or after:
-        near = f"{before} in the {NEAR_REQUESTS} requests before, {after} after"
-        lines.append(f"look-ups repeated: {near}")
     return lines
 
 
@@ -64,12 +57,7 @@ class _Reader:
         self._messages: dict[str, None] = {}
         self._files: dict[str, None] = {}
         self._outputs: dict[str, str] = {}
-        self._looked_up: set[tuple[str, ...]] = set()
-        # How many look-ups each of the last requests repeated.
-        self._repeated: deque[int] = deque(maxlen=NEAR_REQUESTS)
         self._boundary = ""
-        self._open: dict[str, Any] | None = None
-        self._requests_since = 0
 
     def read_row(self, fields: dict[str, Any]) -> None:
         """Look at the next row."""
@@ -83,7 +71,7 @@ class _Reader:
     def _note_losses_of_summary(self, summary: str, fields: dict[str, Any]) -> None:
         flat = " ".join(summary.split())
         marked = card.mark_words(flat)
-        self._open = {
+        found = {
             "messages": [
                 text
                 for text in self._messages
@@ -95,11 +83,9 @@ class _Reader:
                 for key, subject in self._outputs.items()
                 if layout.shorten_key(key) not in flat and not (subject and subject in flat)
             ],
-            "repeated_before": sum(self._repeated),
-            "repeated_after": 0,
         }
-        self.by_boundary[self._boundary or row.uuid_of(fields) or ""] = self._open
-        self._boundary, self._requests_since = "", 0
+        self.by_boundary[self._boundary or row.uuid_of(fields) or ""] = found
+        self._boundary = ""
 
     def _note_messages_outputs_and_calls(self, fields: dict[str, Any]) -> None:
         if message := words.users_own_message(fields):
@@ -110,20 +96,7 @@ class _Reader:
             if preview:
                 subject = preview.source or preview.tool or ""
                 put_last_and_drop_oldest(self._outputs, preview.key, subject, _MOST_KEPT)
-        calls = list(row.main_thread_calls(fields))
-        if calls:
-            self._repeated.append(0)
-            self._requests_since += 1
-        for call in calls:
+        for call in row.main_thread_calls(fields):
             path = clienttools.file_of_call(call.arguments)
             if path and call.name in clienttools.FILE_TOOLS:
                 put_last_and_drop_oldest(self._files, path, None, _MOST_KEPT)
-            if call.name in clienttools.LOOKING_UP:
-                self._count_repeated_lookup((call.name, *map(str, sorted(call.arguments.items()))))
-
-    def _count_repeated_lookup(self, question: tuple[str, ...]) -> None:
-        if question in self._looked_up:
-            self._repeated[-1] += 1
-            if self._open and self._requests_since <= NEAR_REQUESTS:
-                self._open["repeated_after"] += 1
-        self._looked_up.add(question)

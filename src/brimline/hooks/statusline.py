@@ -10,7 +10,7 @@ from brimline.gauge import wording
 from brimline.gauge.reading import Reading, measure_session
 from brimline.hooks.turn import log_failure
 from brimline.state import logs
-from brimline.state.session import MOD_READING, SPOOL, SessionState, Snapshot
+from brimline.state.session import SessionState, Snapshot
 from brimline.transcript.usage import PROMPT_FIELDS
 
 TYPE_CHECKING = False
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 # Columns that the client keeps for itself, left and right.
 _CLIENT_COLUMNS = 4
-# Requests without a word from any hook; some tool calls raise no event that is ours.
-_SILENT_REQUESTS = 6
 _LONGEST_NAME = 40
 _LONGEST_HEAD = 300
 _LIMITS = (("five_hour", "5h"), ("seven_day", "7d"))
@@ -68,7 +66,6 @@ def snapshot_of_payload(payload: dict[str, Any], at: float) -> Snapshot:
 def _make_status_line(payload: dict[str, Any], home_dir: str, rules: policy.Policy) -> str:
     state = SessionState(home_dir, payload.get("session_id"))
     snapshot = snapshot_of_payload(payload, round(clock.now_s() - _LAG_S, 3))
-    _set_requests_since_hook_was_heard(snapshot, state)
     if payload.get("session_id"):
         try:
             state.save_snapshot(snapshot)
@@ -84,19 +81,15 @@ def _make_status_line(payload: dict[str, Any], home_dir: str, rules: policy.Poli
         fields["errors"] = f"{errors} hook error{'s' * (errors > 1)}: doctor"
         names.insert(names.index("tier") + 1 if "tier" in names else 1, "errors")
     parts = [fields[name] for name in names if fields.get(name)]
-    parts[1:1] = _off_silent_or_gateway_parts(state, snapshot, reading)
+    parts[1:1] = _off_or_gateway_parts(state, reading)
     return _in_tier_colour(_join_parts_that_fit(parts, fields.get("tier")), reading)
 
 
-def _off_silent_or_gateway_parts(
-    state: SessionState, snapshot: Snapshot, reading: Reading
-) -> list[str]:
-    """Return what we have to say of ourselves: switched off, not heard of, at work in a gateway."""
+def _off_or_gateway_parts(state: SessionState, reading: Reading) -> list[str]:
+    """Return what we have to say of ourselves: switched off, at work in a gateway."""
     parts = []
     if state.is_off:
         parts.append(f"off: {state.command_start}on")
-    elif snapshot.silence and snapshot.silence[1] >= _SILENT_REQUESTS:
-        parts.append("hooks are silent: brimline doctor")
     saved = state.last_gateway_saved_tokens(reading.occupancy_tokens)
     if saved:
         parts.append(f"gateway −{wording.short_token_count_text(saved)}")
@@ -113,17 +106,6 @@ def _reading_now(
     except OSError as error:
         log_failure(home_dir, "statusline", error)
         return measure_session(None, state, rules, snapshot=snapshot)
-
-
-def _set_requests_since_hook_was_heard(snapshot: Snapshot, state: SessionState) -> None:
-    """Count the requests since a hook, or the mod in its place, was heard of last."""
-    before = state.snapshot()
-    heard_at = max(io.file_time(f"{state.folder}/{name}") for name in (SPOOL, MOD_READING))
-    requests = 0.0
-    if before and before.silence and before.silence[0] == heard_at:
-        grown = snapshot.occupancy_tokens not in (None, before.occupancy_tokens)
-        requests = sum(before.silence[1:]) + grown
-    snapshot.silence = [heard_at, requests]
 
 
 def _parts_told_by_client(payload: dict[str, Any], cost: float | None) -> dict[str, str]:

@@ -25,7 +25,7 @@ WINDOW = "window-"
 COMPACTED = "compacted-"
 _SNAPSHOT = "statusline.json"
 SPOOL = "spool.jsonl"
-# Of others than hooks, whose silence the spool's time tells; `spool.*` is read as one.
+# Of others than hooks; `spool.*` is read as one.
 _SPOOLS = {"Gateway": "spool.gateway.jsonl"}
 # A compaction without a model, which the client announces to no hook.
 MOVED_OUT = "MovedOut"
@@ -57,8 +57,6 @@ class Snapshot(io.Record):
     output_tokens: int | None = None
     model: str | None = None
     rate_limits: dict[str, Any] | None = None
-    # When the last hook left a line, and how many requests came since.
-    silence: list[float] | None = None
     cost_usd: float | None = None
     # Who was told: the status line, or the mod, which is a `client`'s own figure at every call.
     source: str = "statusline"
@@ -68,7 +66,6 @@ class Snapshot(io.Record):
         counts = ("window_tokens", "occupancy_tokens", "output_tokens")
         kinds: dict[str, Any] = dict.fromkeys(counts, int | None)
         kinds |= {"at": int | float, "cost_usd": int | float | None, "model": str | None}
-        kinds["silence"] = list | None
         return all(isinstance(getattr(self, name), kind) for name, kind in kinds.items())
 
 
@@ -105,7 +102,6 @@ class SessionState:
         if shown:  # the mod tells nothing but how full it is
             read.window_tokens, read.model = shown.window_tokens, shown.model
             read.rate_limits, read.cost_usd = shown.rate_limits, shown.cost_usd
-            read.silence = shown.silence
         return read
 
     def _read_snapshot_in_file(self, name: str) -> Snapshot | None:
