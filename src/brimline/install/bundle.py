@@ -26,8 +26,6 @@ FAST_MODULES = tuple(
         *(
             "guard",
             "guard.hook",
-            "session",
-            "session.hook",
             "hooks",
             "hooks.wire",
             "hooks.table",
