@@ -11,8 +11,6 @@ BrimlineError           one sentence for the user: the thing and the remedy
 
 from __future__ import annotations
 
-import os
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -60,6 +58,8 @@ def do_all(tasks: Iterable[Callable[[], Any]]) -> int:
     Raises:
         StateError: some of them failed; it says how.
     """
+    import os
+
     done, problems = 0, []
     for task in tasks:
         try:

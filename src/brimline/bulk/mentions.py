@@ -10,7 +10,7 @@ import itertools
 import re
 
 SHORTEST_NAME = 6
-_SHORTEST_NUMBER = 4
+SHORTEST_NUMBER = 4
 _LONGEST_MENTION = 200
 # What may be names, or be made of them.
 RUN = re.compile(
@@ -46,7 +46,7 @@ def _names_within_run(run: str) -> list[str]:
     length = len(run)
     # Most runs are words of a language, which the first letter alone may begin with a capital.
     is_plain = run.isalpha() and run[1:].islower()
-    if is_plain or not _SHORTEST_NUMBER <= length <= _LONGEST_MENTION:
+    if is_plain or not SHORTEST_NUMBER <= length <= _LONGEST_MENTION:
         return []
     is_path = "/" in run or "." in run
     is_name = run.isdigit() or (length >= SHORTEST_NAME and (is_path or CODED.search(run)))

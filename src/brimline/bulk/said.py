@@ -60,8 +60,10 @@ class InSight:
         """Look at what stays."""
         self._names: set[str] = set()
         self._names_of: dict[str, list[str]] = {}  # by chunk
-        for chunk in set(mentions.chunks_of("\n".join(texts))):
-            self._names.update(self._names_in(chunk))
+        # Chunks in which everything is in sight, as it will be from then on.
+        self._known = set(mentions.chunks_of("\n".join(texts)))
+        for chunk in self._known:
+            self._names.update(mentions.names_in_chunk(chunk))
 
     def fill_line(self, line: str, original: str) -> str:
         """A line with what its original says and nothing else does, as far as there is room."""
@@ -93,7 +95,7 @@ class InSight:
         lines = cold.without_line_numbers(original).split("\n")
         chunks_of = list(map(mentions.chunks_of, lines))
         counts = Counter(itertools.chain.from_iterable(chunks_of))
-        fresh = self._fresh_names_by_chunk(counts)
+        fresh = self._fresh_names_by_chunk(set(counts))
         lost: dict[str, int] = {}
         for chunk, found in fresh.items():
             for name in found:
@@ -112,20 +114,19 @@ class InSight:
         flat = [each._replace(text=flatten(each.text, _QUOTED_CHARACTERS)) for each in best]
         return lost, flat
 
-    def _fresh_names_by_chunk(self, chunks: Iterable[str]) -> dict[str, list[str]]:
+    def _fresh_names_by_chunk(self, chunks: set[str]) -> dict[str, list[str]]:
         """The names in chunks that are not in sight; chunks without any are left out."""
         fresh = {}
-        for chunk in chunks:
-            lost = [name for name in self._names_in(chunk) if name not in self._names]
+        for chunk in chunks - self._known:
+            found = self._names_of.get(chunk)
+            if found is None:
+                found = self._names_of[chunk] = mentions.names_in_chunk(chunk)
+            lost = [name for name in found if name not in self._names]
             if lost:
                 fresh[chunk] = lost
+            else:
+                self._known.add(chunk)
         return fresh
-
-    def _names_in(self, chunk: str) -> list[str]:
-        found = self._names_of.get(chunk)
-        if found is None:
-            found = self._names_of[chunk] = mentions.names_in_chunk(chunk)
-        return found
 
     def _say(self, text: str, lost: dict[str, int]) -> None:
         for name in mentions.names_mentioned_in(text):
@@ -135,7 +136,11 @@ class InSight:
     def _bare_names(self, lost: dict[str, int], room: int) -> str:
         """Names alone: the most frequent first, the shorter before the longer."""
         said = []
-        for name in sorted(lost, key=lambda name: (-lost[name], len(name), name)):
+        # Sorted by one after the other, the last of which counts most: quicker than by all at once.
+        by_length = sorted(sorted(lost), key=len)
+        for name in sorted(by_length, key=lost.__getitem__, reverse=True):
+            if room < mentions.SHORTEST_NUMBER:
+                break
             if name in lost and len(name) <= min(room, _NAME_CHARACTERS):
                 said.append(name)
                 room -= len(name) + 1
