@@ -18,7 +18,7 @@ from brimline.bulk.names import _LONGEST_FORM, NUMBER, PATH, SYMBOL, WORD, Name
         ("deployment", WORD),
         ("deadbeef", WORD),
         ("123456", None),
-        ("1234567", NUMBER),
+        ("1234567890", NUMBER),
         ("1a2b3c4d5e6f", NUMBER),
         ("0123456789abcdef0123", WORD),
         ("2026-11-15", None),

@@ -45,7 +45,7 @@ def test_a_put_leaves_the_documented_files_private_and_each_content_once(home_di
     """Blob, sidecar, trail, last key, format: 600 in 700 whatever the umask; long texts are cut."""
     before = os.umask(0)
     try:
-        key = put.put(home_dir, b"one\ntwo", META | {"source": "x" * 9_000})
+        key = put.put(home_dir, b"one\ntwo", META | {"source": "x" * 2 * put._TEXT_LENGTH})
     finally:
         os.umask(before)
     assert put.put(home_dir, b"one\ntwo", {"session": "s2", "cwd": "/p"}) == key
@@ -65,7 +65,7 @@ def test_a_put_leaves_the_documented_files_private_and_each_content_once(home_di
     assert files["store/format"].read_text() == "1\n"
     found = contents.read_sidecar(home_dir, key)
     assert found.pop("created") > 1_700_000_000
-    told = META | {"v": 1, "key": key, "bytes": 7, "lines": 2, "source": "x" * 4_000}
+    told = META | {"v": 1, "key": key, "bytes": 7, "lines": 2, "source": "x" * put._TEXT_LENGTH}
     assert found == told
     trail = [
         (line["event"], line["session"], line.get("cwd"))
@@ -300,12 +300,15 @@ print(put.put(home, shelves.text(2), {"tool": "Bash"}))
 """
 
 
-@pytest.mark.parametrize("length", [3_999, 4_000, 4_001])
-def test_what_is_known_of_content_has_4_000_characters(home_dir: str, length: int) -> None:
+MOST = put._TEXT_LENGTH
+
+
+@pytest.mark.parametrize("length", [MOST - 1, MOST, MOST + 1])
+def test_what_is_known_of_content_is_not_long(home_dir: str, length: int) -> None:
     """Of each text; figures stay as they are."""
     key = put.put(home_dir, text(1), {"source": "s" * length, "tool": "t" * length, "exit": 1})
 
     known = contents.read_sidecar(home_dir, key)
 
-    assert (known["source"], known["tool"]) == ("s" * min(length, 4_000), "t" * min(length, 4_000))
+    assert (known["source"], known["tool"]) == ("s" * min(length, MOST), "t" * min(length, MOST))
     assert known["exit"] == 1

@@ -203,7 +203,7 @@ def test_a_key_is_found_however_it_is_written(home_dir: str) -> None:
         assert held(home_dir) == ({DIGEST} if row["found"] else set()), row
         Path(home_dir + layout.REFERENCES).unlink()
     for at in (-72, -55, -7, -1, 0, 1):
-        mentioning(b"\xff" * ((4 << 20) + at) + f"sha256:{DIGEST}yy".encode())
+        mentioning(b"\xff" * (retention._BLOCK_BYTES + at) + f"sha256:{DIGEST}yy".encode())
         assert held(home_dir) == {DIGEST}, at
         Path(home_dir + layout.REFERENCES).unlink()
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from brimline.bulk import contents, layout, pins, put, removal, retention, stub, traces
-from brimline.bulk.put import _SMALL_BYTES
+from brimline.bulk.put import _LARGE_BYTES, _SMALL_BYTES
 from brimline.bulk.retention import Limits, Pass, prune
 from brimline.errors import StoreError
 from brimline.fast import json
@@ -310,16 +310,19 @@ def test_a_last_line_counts_with_or_without_its_break(data: bytes, lines: int) -
     assert len(contents.byte_lines_without_breaks(data)) == lines
 
 
+HALF = b"x" * (_LARGE_BYTES // 2 - 50_000)
+
+
 @pytest.mark.parametrize(
     ("data", "method"),
     [
         (b"x" * (_SMALL_BYTES - 1), put.NONE),
         (b"x" * _SMALL_BYTES, put.GZIP),
         (noise(1, _SMALL_BYTES), put.NONE),
-        (b"x" * 1_500_000, put.GZIP),
-        (noise(2, 1_499_999), put.NONE),
-        (b"x" * 700_000 + noise(3, 100_000) + b"x" * 700_000, put.NONE),
-        (b"x" * 700_000 + noise(3, 99_000) + b"x" * 700_000, put.GZIP),
+        (b"x" * _LARGE_BYTES, put.GZIP),
+        (noise(2, _LARGE_BYTES - 1), put.NONE),
+        (HALF + noise(3, 100_000) + HALF, put.NONE),
+        (HALF + noise(3, 99_000) + HALF, put.GZIP),
     ],
     ids=[
         "small",

@@ -225,7 +225,7 @@ def test_nothing_is_left_open(world: Path) -> None:
     assert not list(world.parent.glob("*.tmp"))
 
 
-@pytest.mark.parametrize("before", [0, 1, (1 << 20) - 2, (1 << 20) + 1])
+@pytest.mark.parametrize("before", [0, 1, io._BLOCK_BYTES - 2, io._BLOCK_BYTES + 1])
 def test_bytes_are_looked_for_in_the_whole_file(tmp_path: Path, before: int) -> None:
     """Also where two blocks meet; none are found in one that is empty or gone."""
     path, empty = tmp_path / "a", tmp_path / "b"

@@ -111,12 +111,12 @@ def test_a_session_id_never_leaves_its_folder(session_id: object) -> None:
     folder = Path(paths.session_dir("/data", session_id))
 
     assert folder.parent == Path("/data/sessions")
-    assert 0 < len(folder.name) <= 128
+    assert 0 < len(folder.name) <= _SESSION_LENGTH
     assert not set(folder.name) & set("./\\ \0~")
 
 
 @pytest.mark.parametrize(
-    ("links", "end"), [(1, "file"), (_MOST_LINKS, "file"), (_MOST_LINKS + 1, "link-40")]
+    ("links", "end"), [(1, "file"), (_MOST_LINKS, "file"), (_MOST_LINKS + 1, f"link-{_MOST_LINKS}")]
 )
 def test_as_many_links_are_followed_as_the_system_does(world: Path, links: int, end: str) -> None:
     """Forty; the next one is taken for what is meant, so that a circle has an end."""
@@ -143,7 +143,7 @@ def test_as_many_links_are_followed_as_the_system_does(world: Path, links: int, 
         (5, "nosession"),
     ],
 )
-def test_of_a_session_id_128_characters_count(session_id: object, name: str) -> None:
+def test_of_a_session_id_so_many_characters_count(session_id: object, name: str) -> None:
     """Those that are plain."""
     assert paths.safe_session_id(session_id) == name
     assert paths.session_dir("/h", session_id) == f"/h/sessions/{name}"
