@@ -474,8 +474,13 @@ def test_any_other_priority_is_refused(home_dir: str, priority: object) -> None:
         done(home_dir, "add", compartment=items.TASK, text="x", priority=priority)
 
 
-@pytest.mark.parametrize(("length", "preview"), [(80, "x" * 80), (81, "x" * 79 + "…")])
-def test_of_what_went_80_characters_are_shown(home_dir: str, length: int, preview: str) -> None:
+SHOWN = items.PREVIEW_CHARACTERS
+
+
+@pytest.mark.parametrize(
+    ("length", "preview"), [(SHOWN, "x" * SHOWN), (SHOWN + 1, "x" * (SHOWN - 1) + "…")]
+)
+def test_of_what_went_the_beginning_is_shown(home_dir: str, length: int, preview: str) -> None:
     """One more is cut."""
     made = done(home_dir, "add", compartment=items.TASK, text="x" * length)["item"]
     done(home_dir, "evict", id=made["id"])

@@ -89,7 +89,7 @@ def test_of_entries_that_fit_alike_the_first_comes_first(store: Memory) -> None:
     ("number", "found"),
     [(CANDIDATES - 1, CANDIDATES - 1), (CANDIDATES, CANDIDATES), (CANDIDATES + 1, CANDIDATES)],
 )
-def test_a_search_by_words_offers_200(store: Memory, number: int, found: int) -> None:
+def test_a_search_by_words_offers_so_many(store: Memory, number: int, found: int) -> None:
     """That is all there is."""
     store.put_entries([Record(f"{at}", "otter") for at in range(number)])
 

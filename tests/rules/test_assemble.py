@@ -33,19 +33,20 @@ def source(path: str, text: str, level: str = PROJECT) -> Source:
 
 
 @pytest.mark.row("S2-24", "S2-25", "S2-26", "S2-37")
-def test_a_file_gives_at_most_4000_characters_and_all_12000() -> None:
+def test_a_file_gives_its_share_and_all_the_budget() -> None:
     """Headings included; the mark is there exactly where something is missing."""
-    files = [source(f"/p/{number}", f"{number}" * 4_000) for number in range(1, 7)]
+    share, budget = marked.FILE_CHARACTERS, marked.TOTAL_CHARACTERS
+    files = [source(f"/p/{number}", f"{number}" * share) for number in range(1, 7)]
 
     made, whole = text_of_all_files(files), text_of_all_files(files[:2])
 
-    longer = text_of_all_files([source("/p/a", "x" * 4_001)])
-    assert longer == f"From /p/a (project):\n\n{'x' * 4_000}\n{TRUNCATED}\n"
-    assert 11_500 < len(made) <= 12_000
+    longer = text_of_all_files([source("/p/a", "x" * (share + 1))])
+    assert longer == f"From /p/a (project):\n\n{'x' * share}\n{TRUNCATED}\n"
+    assert budget - 500 < len(made) <= budget
     assert made.startswith(whole)
     assert made.endswith(f"\n{TRUNCATED}\n")
     assert TRUNCATED not in whole
-    assert whole.count("1") == whole.count("2") == 4_001
+    assert whole.count("1") == whole.count("2") == share + 1
     # A rest of few characters is not worth it.
     least = marked._LEAST_WORTH_SHOWING + len(f"\n{TRUNCATED}\n")
     assert len(text_of_all_files(files[:1], total=least)) == least
@@ -109,15 +110,15 @@ def test_no_limit_is_ever_exceeded(files: list[tuple[int, bool]], total: int) ->
 
 
 @pytest.mark.row("S2-24", "S2-26", "S2-37")
-@pytest.mark.parametrize("size", [4_000, 4_001])
-def test_a_file_gives_at_most_4000_characters(tree: Tree, size: int) -> None:
+@pytest.mark.parametrize("size", [marked.FILE_CHARACTERS, marked.FILE_CHARACTERS + 1])
+def test_a_long_file_gives_its_beginning(tree: Tree, size: int) -> None:
     """The mark is there exactly where something is missing."""
     tree.put(tree.private(), "x" * size)
 
     text = unknown_to_client(str(tree.project), 9_000)
 
     end = f"\n{TRUNCATED}" if size > marked.FILE_CHARACTERS else ""
-    assert text.endswith(f" (private):\n\n{'x' * 4_000}{end}\n")
+    assert text.endswith(f" (private):\n\n{'x' * marked.FILE_CHARACTERS}{end}\n")
 
 
 @pytest.mark.row("S2-04", "S4-02")

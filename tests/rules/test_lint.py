@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from brimline import programs
-from brimline.rules import lint
+from brimline.rules import lint, marked
 
 if TYPE_CHECKING:
     from brimline.rules.cascade import Problem
@@ -75,8 +75,8 @@ def test_sound_files_are_not_complained_about(tree: Tree) -> None:
         ({"CLAUDE.md": "same", "CLAUDE.local.md": "same"}, "doubtful", "duplicate"),
         (
             {
-                "CLAUDE.md": "- Run the tests first.",
-                "a/CLAUDE.md": "- x\n- **Run** the tests first",
+                "CLAUDE.md": "- Run all the tests before each push.",
+                "a/CLAUDE.md": "- x\n- **Run** all the tests before each push",
             },
             "doubtful",
             "repeated",
@@ -166,15 +166,19 @@ def test_nested_files_repeat_each_other_where_one_lies_in_the_others_folder(
     tree: Tree, first: str, second: str, kinds: list[str]
 ) -> None:
     """Elsewhere the model never sees both."""
-    tree.put(f"project/{first}/CLAUDE.md", "- Run the tests first.\n- x")
-    tree.put(f"project/{second}/CLAUDE.md", "- Run the tests first.\n- y")
+    tree.put(f"project/{first}/CLAUDE.md", "- Run all the tests before each push.\n- x")
+    tree.put(f"project/{second}/CLAUDE.md", "- Run all the tests before each push.\n- y")
 
     assert [each.kind for each in check(tree)] == kinds
 
 
+# What the budget leaves for the third file.
+LAST = marked.TOTAL_CHARACTERS - 8_000
+
+
 @pytest.mark.row("S2-25")
-@pytest.mark.parametrize(("last", "is_told"), [(4_000, False), (4_001, True)])
-def test_what_loads_at_the_start_is_large_beyond_12000_characters(
+@pytest.mark.parametrize(("last", "is_told"), [(LAST, False), (LAST + 1, True)])
+def test_what_loads_at_the_start_is_large_beyond_its_budget(
     tree: Tree, last: int, is_told: bool
 ) -> None:
     """All of it together, each text once; it is told at the last file."""
@@ -185,7 +189,7 @@ def test_what_loads_at_the_start_is_large_beyond_12000_characters(
 
     found = [each for each in check(tree) if each.text.startswith("what loads")]
 
-    text = f"what loads at the start has {8_000 + last:,} characters, over 12,000"
+    text = f"what loads at the start has {8_000 + last:,} characters, over {8_000 + LAST:,}"
     assert [each.text for each in found] == [text] * is_told
     assert [tree.name(each.path) for each in found] == ["project/CLAUDE.local.md"] * is_told
 

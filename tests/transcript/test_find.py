@@ -213,7 +213,7 @@ def test_a_session_began_in_the_first_folder_that_is_told(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("others", "found"), [(_MOST_LATER_FILES - 1, "second"), (_MOST_LATER_FILES, "first")]
 )
-def test_of_later_files_twenty_are_looked_into(
+def test_of_later_files_some_are_looked_into(
     build: Callable[..., SessionBuilder], others: int, found: str
 ) -> None:
     """Those written last; one of the same moment as the first is a later one."""
@@ -227,7 +227,7 @@ def test_of_later_files_twenty_are_looked_into(
 
 
 @pytest.mark.parametrize(("size", "is_refused"), [(_LOOK_BYTES - 1, True), (_LOOK_BYTES, False)])
-def test_of_a_first_line_that_is_longer_than_a_megabyte_nothing_is_known(
+def test_of_a_very_long_first_line_nothing_is_known(
     tmp_path: Path, size: int, is_refused: bool
 ) -> None:
     """It may be a row; a shorter one that does not end is none."""

@@ -271,7 +271,7 @@ def line(tokens: int, message_id: str | None = None, **fields: Any) -> bytes:
 @pytest.mark.parametrize(
     ("back", "is_over"), [(_HISTORY_LIMIT_BYTES + 1, True), (_HISTORY_LIMIT_BYTES, False)]
 )
-def test_a_megabyte_before_the_last_usage_the_history_ends(back: int, is_over: bool) -> None:
+def test_far_before_the_last_usage_the_history_ends(back: int, is_over: bool) -> None:
     """Before it is known the walk goes on, however far."""
     tail = usage.Tail(4)
     assert tail.take_line(b"{}", 9 << 20) is False
