@@ -20,6 +20,7 @@ from brimline import output
 from brimline.cli.surface import COMMANDS, program
 from brimline.hooks.table import EVENTS
 from brimline.install.modfolder import plugin_files
+from brimline.mod import modsource
 from brimline.settings import elsewhere, presets
 from brimline.settings.catalogue import SETTINGS, Setting
 
@@ -38,6 +39,7 @@ def pages() -> dict[Path, str]:
         reference / "coming-from.md": _coming_from(),
         developers / "requirements.md": requirements.page(DOCS.parent),
         **{DOCS.parent / "plugin" / name: raw.decode() for name, raw in plugin_files().items()},
+        DOCS.parent / "idle/hooks/register.js": modsource.second_mod_javascript_bytes().decode(),
     }
 
 
@@ -100,7 +102,7 @@ def _settings() -> str:
     lines += [
         "## Switches\n",
         (
-            "`/brim:off` switches brimline off in a session, and "
+            "`/brim-off` switches brimline off in a session, and "
             "`claude --settings '{\"disableAllHooks\": true}'` from its start on.\n"
             "[Variables](../developers/variables.md): what is read from the environment, "
             "and who may set it.\n"

@@ -3,8 +3,8 @@
 const LIMIT_MS = 8000 // the client does not count time spent in `$` calls, so we do
 
 // Where the session's files are, once Python has told, whether somebody is at a screen, what the client says at the start,
-// what a compaction saves that is made at a resume, and whether the plugin acts instead.
-const here = { folder: null, told: null, isInteractive: false, saving: null, isIdle: false }
+// what a compaction saves that is made at a resume, or in a pause, and whether the plugin acts instead.
+const here = { folder: null, told: null, isInteractive: false, saving: null, pauseSaving: null, isIdle: false }
 here.beginning = new Promise(resolve => { here.begin = resolve })
 
 // Where one of our hooks fails, the client goes on as if it were not there.
@@ -129,7 +129,6 @@ const askAgain = () => { gate = null }
 // the session's file may not hold that reply yet when a hook reads it.
 const measure = async $ => { await lookAtFill($); await leaveWord($) }
 
-// Look once for each request, and leave word of it soon.
 const lookAtFill = async $ => {
   try {
     const { context: { tokens } } = await $.session.usage()
@@ -166,7 +165,6 @@ const isOwn = (entry, own) => JSON.stringify([entry.command, ...(entry.args ?? [
 const without = (groups, own) =>
   groups.map(group => ({ ...group, hooks: (group.hooks ?? []).filter(entry => !isOwn(entry, own)) })).filter(group => group.hooks.length)
 
-// What other people's hooks answered, and what the program adds to it.
 const answerCall = async ($, e, below, start) => {
   const begun = Date.now()
   try {
@@ -195,7 +193,6 @@ const judge = async ($, e, below) => {
   return handOn($, event, false)
 }
 
-// Whether the program may have something to say about a call, or something to put in its place.
 const isDue = (event, text) => {
   if (!gate || sent < gate.measured || sent + tail >= gate.speaks_at) return true
   if (step >= gate.steep) return true
@@ -256,13 +253,11 @@ function answerCuts(on) {
   }).catch(goOn)
 }
 
-// What other hooks answered to a call, with the keys that nobody was told of yet.
 const withKeys = async ($, below) => {
   const text = await keys($)
   return text ? { ...below, additionalContext: [...(below.additionalContext ?? []), text] } : below
 }
 
-// What the model is told, once; the person is told at the same time.
 const keys = async $ => {
   if (!isUntold) return ""
   isUntold = false
@@ -286,6 +281,7 @@ const extended = ([first, ...rest], text) => {
 
 
 const BEGINNING_MS = 300 // at a start the client calls the two events at once, in either order
+const BUSY = ["pending", "running", "waiting"] // agents
 
 let pause = null // the timer that runs while nothing is asked
 
@@ -294,25 +290,26 @@ async function lookAtCache($) {
   try {
     const { source, prompt_cache_likely_expired: isCold } = await within(BEGINNING_MS, here.beginning)
     if (!["resume", "fork"].includes(source) || isCold === false) return
-    const { text, saving } = await run($, "pause", { is_resumed: true })
-    if (text) show($, text)
-    if (!saving) return
+    const { text, saving } = await run($, "pause", {})
+    if (!saving) return text && show($, text)
     here.saving = saving
     await within(2 * LIMIT_MS, $.command.run({ command: "compact", args: "" }))
-    drawSeamSoon($)
   } catch (problem) { report($, "cold cache", problem) } finally { here.saving = null }
 }
 
-// Once the cache has expired, tell the person what that costs, before it is paid.
+// Once the cache has expired, tell the person what that costs, before it is paid; or have the second mod compact.
 function awaitCold($, cold, seconds = cold.after_s) {
   forgetPause()
   pause = setTimeout(async () => {
     try {
       const { context } = await $.session.usage()
       if (!(context.tokens >= cold.tokens)) return
-      const { text, wait_s } = await run($, "pause", {})
+      const { text, wait_s, saving } = await run($, "pause", {})
       if (text) show($, text)
       if (wait_s) awaitCold($, cold, wait_s)
+      if (!saving || (await $.agent.list()).some(({ status }) => BUSY.includes(status))) return
+      here.pauseSaving = saving
+      await $.prompt.fill({ text: "", mode: "append" }) // the sign for the second mod, which no dialog lets pass
     } catch (problem) { report($, "pause", problem) }
   }, seconds * 1000)
 }
@@ -362,7 +359,6 @@ function draw(on) {
   on("classic.PostCompact", ($, e, next) => next(e).finally(() => renew($))).catch(goOn)
 }
 
-// Ask for what the pane shows, and draw it then.
 async function fill($, key, columns, rows, signal) {
   asked = key
   try {
@@ -385,8 +381,7 @@ const piece = Text => ([text, style], at) => {
   return h(Text, { key: String(at), ...look }, text || " ")
 }
 
-// Answer `/brim-pane`, which opens the pane, as wide and high as it would like to be, or closes it. Where nobody is at a
-// screen it is a text.
+// Open the pane, as wide and high as it would like to be, or close it; where nobody is at a screen it is a text.
 async function pane($, e) {
   if (!here.isInteractive) return { text: (await askPane($, e.presentation.columns, 40)).rows.map(pieces => pieces.map(([text]) => text).join("")).join("\n") }
   version += 1
@@ -398,7 +393,6 @@ async function pane($, e) {
 
 const askPane = ($, columns, rows) => run($, "pane", { columns, rows })
 
-// Draw an open pane again.
 function renew($) {
   if (!isOpen) return
   version += 1
@@ -425,7 +419,6 @@ async function answered($) {
   await tellTier($)
 }
 
-// Show the tier that was entered, if that is news.
 async function tellTier($) {
   const notice = here.folder && await $.fs.read(`${here.folder}/mod-notice`).then(JSON.parse).catch(() => null)
   if (!(notice?.at > newestAt)) return
@@ -440,6 +433,7 @@ async function tellTier($) {
 
 
 let seamLine = null
+let areRowsSilent = false // whether the client stores the rows without a word, as it does between turns
 let awaited = [] // the messages that are yet to be stored again, in order
 let textsAgain = new Set() // theirs, as long as that is so
 const rowsBefore = new Set(), rowsAgain = new Set(), callsAgain = new Set()
@@ -469,6 +463,8 @@ function drawSeam(on) {
     const count = e.component === "ToolUse" ? 0 : ids.filter(id => previewed.has(id)).length
     return count ? withWord($, e, next, `the model saw ${count > 1 ? `${count} previews` : "a preview"}; the result is stored`) : next(e)
   })
+  on("classic.SessionStart", { source: "compact" }, ($, e, next) => // the client takes a moment to have its rows in their place
+    next(e).finally(() => areRowsSilent && setTimeout(() => drawSeamLine($), 300))).catch(goOn)
   on("ui.render", { component: "Spinner" }, ($, e, next) => // that label stays for the rest of the turn otherwise
     next(e.props.message?.includes("SessionStart hooks") ? { ...e, props: { ...e.props, message: null } } : e))
 }
@@ -478,25 +474,23 @@ const withWord = async ($, e, next, word) => {
   return h(Box, { flexDirection: "column" }, await next(e), h(Text, { dimColor: true }, `  ⎿  brimline: ${word}`))
 }
 
-// Say what a compaction did, behind the messages that stay.
-function markSeam(text, before, messages) {
+function markSeam(text, { trigger, messages: before }, messages) {
   if (!here.isInteractive) return
   seamLine = text
+  areRowsSilent = trigger !== "auto"
   awaited = [...messages]
   textsAgain = new Set(messages.map(message => message.text.trim()))
   for (const { handle } of before) rowsBefore.add(rowOf(handle))
   for (const { toolUses } of messages) for (const call of toolUses) callsAgain.add(call.tool_use_id)
 }
 
-// After a typed command the client stores the rows without a word, and a prompt may say what was said before.
+// A prompt may say what was said before.
 function endSeam($, text) {
   drawSeamLine($)
   awaited = []
   textsAgain.delete(text.trim())
 }
 
-// A command has ended; the client takes a moment to have its rows in their place.
-const drawSeamSoon = $ => setTimeout(() => drawSeamLine($), 300)
 
 // It becomes a row of the session's file, so a resume draws it, too.
 const drawSeamLine = $ => {
@@ -561,24 +555,18 @@ export const register = on => {
     return next(e)
   })
 
-  // `/brim-status` is ours alone. `/brim:status` has a file, and our hook answers it by a block; but once a mod listens to
-  // commands or prompts, the client puts a blocked prompt back into its box. So it is answered here before it gets there.
   on("command.run", async ($, e, next) => {
-    if (e.command === "compact") return next(e).finally(() => drawSeamSoon($))
     const name = e.command.slice(5)
-    const hasFile = e.command === `brim:${name}`
-    if (here.isIdle || (!hasFile && e.command !== `brim-${name}`)) return next(e)
+    if (here.isIdle || e.command !== `brim-${name}`) return next(e)
     askAgain()
     try {
-      const isAnswered = (await setup($)).commands.some(command => command.name === `brim-${name}`)
-      if (hasFile && !(here.isInteractive && isAnswered)) return next(e)
       if (name === "pane") return await pane($, e)
       const { text } = await run($, name === "statusline" ? "settings" : "command", { name, arguments: e.args })
       if (here.isInteractive) reply($, text) // returned as text it would go to the model with the next prompt
       return here.isInteractive ? {} : { text }
     } catch (problem) {
       report($, e.command, problem)
-      return hasFile ? next(e) : { text: "brimline did not answer; `brimline doctor` may say why." }
+      return { text: "brimline did not answer; `brimline doctor` may say why." }
     }
   }).catch(goOn)
 
@@ -596,12 +584,14 @@ export const register = on => {
       } catch (problem) { report($, "summary ahead", problem) }
       return isEnough ? { skip: "brimline needs no summary ahead" } : next(e)
     }
-    if (!["auto", "manual"].includes(e.trigger) || e.instructions?.trim()) return next(e)
-    const { saving } = here
+    const isPause = e.trigger === "plugin" && e.instructions === "brimline: pause"
+    if (!isPause && (!["auto", "manual"].includes(e.trigger) || e.instructions?.trim())) return next(e)
+    const saving = isPause ? here.pauseSaving : here.saving
     isEnough = false
     try {
       const { messages, line } = await within(LIMIT_MS, compacted($, e))
-      markSeam(saving ? `${line} ${saving}` : line, e.messages, messages)
+      markSeam(saving ? `${line} ${saving}` : line, e, messages)
+      if (isPause) show($, null)
       return { messages }
     } catch (problem) {
       report($, "compaction", problem)

@@ -24,7 +24,7 @@ class Plugin:
         self.client = client
         self.checkout, self.bare = folder / "checkout", folder / "gh" / f"{REPOSITORY}.git"
         left_out = shutil.ignore_patterns("__pycache__", "words.bin")
-        for part in (".claude-plugin", "plugin", "src/brimline"):
+        for part in (".claude-plugin", "plugin", "idle", "src/brimline"):
             shutil.copytree(ROOT / part, self.checkout / part, symlinks=True, ignore=left_out)
         shutil.copy(ROOT / "LICENSE", self.checkout)
         rules = [f"insteadOf = {place}" for place in ("https://github.com/", "git@github.com:")]

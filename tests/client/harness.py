@@ -152,8 +152,10 @@ class Client:
             rc, stdout, stderr, result, self.stub.requests()[before:], self._transcript_of(result)
         )
 
-    def converse(self, *prompts: str, args: Sequence[str] = ()) -> tuple[Json, list[str]]:
-        """Run `claude -p` on prompts, each sent when the one before is answered.
+    def converse(
+        self, *prompts: str, args: Sequence[str] = (), pause_s: float = 0
+    ) -> tuple[Json, list[str]]:
+        """Run `claude -p` on prompts, each sent so long after the one before was answered.
 
         Returns what the session said of itself at the last one, and the answers.
         """
@@ -176,6 +178,7 @@ class Client:
             watchdog = threading.Timer(_PRINT_TIMEOUT_S, _kill_group, [process])
             watchdog.start()
             for prompt in prompts:
+                time.sleep(pause_s * bool(answers))
                 message = {"type": "user", "message": {"role": "user", "content": prompt}}
                 process.stdin.write(json.dumps(message) + "\n")
                 process.stdin.flush()

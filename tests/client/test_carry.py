@@ -123,7 +123,7 @@ def test_the_next_session_finds_the_checkpoint(
         session.say(PROMPT, "FIRST-DONE")
         session.say("/brim:card")
         session.wait_until(lambda: "word for word" in stub.requests("main")[-1].seen_text())
-        session.say("/brim:checkpoint", "checkpoint.md")
+        session.say("/brim-checkpoint", "checkpoint.md")
     with client.interactive() as session:
         session.wait_for("a checkpoint was recorded in an earlier session of this project")
         session.say("Something else", "ANSWER-1")

@@ -33,9 +33,9 @@ ANSWERS = {
 
 @pytest.fixture
 def here(client: Client) -> OwnEnvironment:
-    """brimline installed for the user, the client on PATH."""
+    """brimline installed for the user, the client on PATH; no mod, which has its own commands."""
     made = OwnEnvironment(client)
-    made.install()
+    made.install("--no-mod")
     return made
 
 
@@ -114,12 +114,12 @@ def test_the_server_is_registered_by_the_client_itself_and_goes_with_the_command
     args += ["--home", str(client.home), "--client", str(client.config)]
     wanted = {"type": "stdio", "command": str(here.python), "args": args, "env": {}}
     assert registered() == wanted
-    again = here.report("install", "--yes")
+    again = here.report("install", "--yes", "--no-mod")
     assert (again["changed"], again["client_calls"], again["to_do"]) == (False, [], [])
     here.claude("mcp", "remove", "-s", "user", "brimline")
     here.claude("mcp", "add", "-s", "user", "brimline", "--", "/old/py", "-m", "brimline", "mcp")
 
-    done = here.report("install", "--yes")
+    done = here.report("install", "--yes", "--no-mod")
     assert [line.split()[2] for line in done["client_calls"]] == ["remove", "add"]
     assert registered() == wanted
     out = here.report("uninstall", "--yes")

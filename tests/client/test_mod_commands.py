@@ -34,32 +34,15 @@ def test_a_command_is_completed_and_answered_and_the_model_hears_nothing(
     assert installed.errors() == ""
 
 
-def test_a_command_that_has_a_file_leaves_the_input_box_empty(
+def test_a_command_that_python_cannot_answer_says_so(
     client: Client, stub: StubApi, installed: Installed
 ) -> None:
-    """The mod answers it above the prompt; a block by our hook would come back into the box."""
-    stub.script(text("ANSWER-ONE", filled(60_000)), text("ANSWER-TWO", filled(61_000)))
-    with client.interactive(columns=80) as session:
-        session.say("first", "ANSWER-ONE")
-        session.say("/brim:status", "60,000")
-        assert "blocked by hook" not in session.text
-        session.say("second", "ANSWER-TWO")
-
-    assert len(stub.requests("main")) == 2
-    assert "brim:status" not in stub.requests("main")[-1].seen_text()
-    assert installed.errors() == ""
-
-
-def test_a_command_that_the_mod_cannot_answer_is_answered_by_the_hook(
-    client: Client, stub: StubApi, installed: Installed
-) -> None:
-    """As a block, which the client puts back into its input box; nothing reaches the model."""
+    """Nothing reaches the model."""
     answer_with(installed, "/bin/false")
     stub.script(text("ANSWER-ONE", filled(60_000)))
     with client.interactive(columns=80) as session:
         session.say("first", "ANSWER-ONE")
-        session.say("/brim:status", "blocked by hook", "60,000")
-        session.wait_for("❯\xa0/brim:status")
+        session.say("/brim-status", "brimline did not answer")
 
     assert len(stub.requests("main")) == 1
 

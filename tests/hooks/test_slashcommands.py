@@ -27,13 +27,11 @@ def test_a_file_says_what_to_do_in_a_shell() -> None:
     assert sorted(about) == ["checkpoint.md", "purge.md", "status.md"]
 
 
-def test_beside_the_mod_a_file_says_which_command_does_the_same() -> None:
-    """The client lists both; the card has no second one."""
+def test_beside_the_mod_only_the_card_has_a_file() -> None:
+    """The mod answers the others, by names of its own."""
     files = slashcommands.markdown_files(lambda *_: "/bin/hook", has_mod=True)
 
-    assert b"description: 'Same as /brim-status. How full this session''s" in files["status.md"]
-    assert b"Same as" not in files["card.md"]
-    assert not [name for name, raw in made().items() if b"Same as" in raw]
+    assert list(files) == ["card.md"]
 
 
 def test_the_card_runs_its_command_and_is_left_out_without_one() -> None:

@@ -211,12 +211,12 @@ def test_a_foreign_status_line_and_another_data_folder_are_told(
 def test_slash_commands_are_checked(installed: Home) -> None:
     """Missing ones are named; somebody else's are left."""
     folder = installed.config / "commands" / "brim"
-    (folder / "status.md").unlink()
+    (folder / "card.md").unlink()
     assert found(installed, "slash-commands") == (
         "warning",
-        "missing or out of date: status.md | brimline install",
+        "missing or out of date: card.md | brimline install",
     )
-    (folder / "status.md").write_text("mine")
+    (folder / "card.md").write_text("mine")
     assert found(installed, "slash-commands")[0] == "note"
 
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from brimline.hooks import table
-from brimline.hooks.slashcommands import COMMANDS
 from brimline.install import parts, settingsfile
 
 from . import fake_claude
@@ -438,7 +437,7 @@ def test_with_a_client_everything_comes_and_goes(client: Home) -> None:
     for key in ("files", "client_calls"):
         assert dry[key] == done[key]
         assert again[key] == []
-    assert len(done["files"]) == len(COMMANDS) + 8  # launcher, settings, mod, the note for a shell
+    assert len(done["files"]) == 12  # launcher, settings, mod, the card, the note for a shell
     assert len(done["client_calls"]) == 1
     assert (done["to_do"], done["warnings"]) == ([], [])
     client.uninstall("--delete-data")
@@ -493,7 +492,7 @@ def test_commands_that_are_not_ours_stay(home: Home) -> None:
     folder.mkdir(parents=True)
     (folder / "status.md").write_text("mine")
     (folder / "purge.md").symlink_to(home.settings)
-    report = home.install()
+    report = home.install("--no-mod")
     (folder / "pin.md").write_text((folder / "pin.md").read_text() + "changed")
     gone = home.uninstall()
 

@@ -18,6 +18,7 @@ from . import fake_claude
 from .conftest import ORIGINAL, Home
 
 MOD = "brimline-mod@brimline"
+IDLE = "brimline-idle@brimline"
 MODULE = "mod/brimline/hooks/register.js"
 
 
@@ -29,15 +30,15 @@ def told(home: Home, level: str) -> list[str]:
 
 @pytest.mark.row("S4-44")
 def test_the_client_is_told_of_a_private_folder_and_forgets_it_to_the_byte(home: Home) -> None:
-    """Two settings keys, five files that nobody else reads, and nothing left of either."""
+    """Two settings keys, eight files that nobody else reads, and nothing left of either."""
     home.install()
 
     place = str(Path(home.data, "mod"))
     source = {"source": {"source": "directory", "path": place}}
     assert home.value["extraKnownMarketplaces"] == {"brimline": source}
-    assert home.value["enabledPlugins"] == {MOD: True}
+    assert home.value["enabledPlugins"] == {MOD: True, IDLE: True}
     files = [path for path in Path(place).rglob("*") if path.is_file()]
-    assert len(files) == 5
+    assert len(files) == 8
     assert not any(stat.S_IMODE(path.stat().st_mode) & 0o077 for path in files)
     started = json.loads(Path(place, "brimline", "brimline.json").read_bytes())
     assert started["command"] == [str(home.launcher), "mod"]
@@ -54,7 +55,7 @@ def test_other_plugins_stay(home: Home) -> None:
     home.edit(enabledPlugins=theirs, extraKnownMarketplaces={})
     before = home.value
     home.install()
-    assert list(home.value["enabledPlugins"]) == [*theirs, MOD]
+    assert list(home.value["enabledPlugins"]) == [*theirs, MOD, IDLE]
     home.edit(x=1)
 
     home.uninstall()
@@ -78,7 +79,7 @@ def test_one_that_was_disabled_stays_so(home: Home) -> None:
     home.install()
     home.edit(enabledPlugins={MOD: False})
     home.install()
-    assert home.value["enabledPlugins"] == {MOD: False}
+    assert home.value["enabledPlugins"] == {MOD: False, IDLE: True}
     assert told(home, "note") == [f"the mod {MOD} is disabled in the client"]
 
 

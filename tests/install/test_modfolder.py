@@ -22,34 +22,37 @@ BY_CODE = Wiring("/usr/bin/python3", "/root", "/data")
 
 
 def documents(wired: Wiring) -> dict[str, Any]:
-    """The JSON files of the mod as values, by the ends of their names."""
+    """The JSON files of the mod as values."""
     files = modfolder.mod_files(wired)
-    return {
-        name.rpartition("/")[2]: json.loads(raw)
-        for name, raw in files.items()
-        if name.endswith(".json")
-    }
+    return {name: json.loads(raw) for name, raw in files.items() if name.endswith(".json")}
 
 
-def test_the_client_finds_one_plugin_in_a_marketplace_of_ours() -> None:
-    """Of this version, from a folder beside it, with one module."""
+def test_the_client_finds_two_plugins_in_a_marketplace_of_ours() -> None:
+    """Of this version, from folders beside it, with one module each."""
     found = documents(LAUNCHED)
 
-    about = {"name": "brimline-mod", "version": __version__}
-    assert (found["marketplace.json"]["name"], found["marketplace.json"]["owner"]) == (
+    assert (
+        found[".claude-plugin/marketplace.json"]["name"],
+        found[".claude-plugin/marketplace.json"]["owner"],
+    ) == (
         "brimline",
         {"name": "brimline"},
     )
-    (plugin,) = found["marketplace.json"]["plugins"]
-    assert plugin.items() >= (about | {"source": "./brimline"}).items()
-    assert found["plugin.json"].items() >= (about | {"author": {"name": "brimline"}}).items()
-    assert found["hooks.json"] == {"modules": ["./register.js"]}
+    names = {"brimline": "brimline-mod", "idle": "brimline-idle"}
+    for plugin, (folder, name) in zip(
+        found[".claude-plugin/marketplace.json"]["plugins"], names.items(), strict=True
+    ):
+        about = {"name": name, "version": __version__}
+        assert plugin.items() >= (about | {"source": f"./{folder}"}).items()
+        own = found[f"{folder}/.claude-plugin/plugin.json"]
+        assert own.items() >= (about | {"author": {"name": "brimline"}}).items()
+        assert found[f"{folder}/hooks/hooks.json"] == {"modules": ["./register.js"]}
 
 
 @pytest.mark.parametrize("wired", [LAUNCHED, BY_CODE], ids=["launcher", "code"])
 def test_what_the_mod_starts_is_what_hooks_start(wired: Wiring) -> None:
     """Its own word, or that of an event."""
-    started = documents(wired)["brimline.json"]
+    started = documents(wired)["brimline/brimline.json"]
 
     assert started["command"] == wired.hook_argv("mod")
     assert [*started["hook"], "Stop"] == wired.hook_argv("Stop")
@@ -57,7 +60,7 @@ def test_what_the_mod_starts_is_what_hooks_start(wired: Wiring) -> None:
 
 def test_every_slash_command_that_a_hook_answers_is_the_mods_too() -> None:
     """With its words, and a hint where it takes some."""
-    told = documents(LAUNCHED)["brimline.json"]["commands"]
+    told = documents(LAUNCHED)["brimline/brimline.json"]["commands"]
     answered = (*slashcommands.ANSWERED, slashcommands.PANE)
 
     assert [one["name"] for one in told] == [f"brim-{command.name}" for command in answered]
@@ -112,7 +115,7 @@ def test_all_of_the_folder_goes_and_a_dry_run_only_says_so(home: Home) -> None:
     Path(home.data, "mod", "more.txt").write_text("more")
 
     planned = mod.plan_or_remove(do=False)
-    assert len(planned.files) == 6
+    assert len(planned.files) == 9
     assert Path(home.data, "mod", "more.txt").exists()
     assert [change.path for change in mod.plan_or_remove(do=True).files] == [
         change.path for change in planned.files

@@ -160,9 +160,10 @@ def test_the_status_line_that_was_there_is_carried_and_comes_back(
 
 
 SOURCE = {"source": {"source": "directory", "path": "/mod"}}
+ON = {"brimline-mod@brimline": True, "brimline-idle@brimline": True}
 MOD = {
     "extraKnownMarketplaces": {"brimline": SOURCE},
-    "enabledPlugins": {"brimline-mod@brimline": True},
+    "enabledPlugins": ON,
 }
 
 
@@ -174,7 +175,7 @@ MOD = {
         (
             "/mod",
             {"enabledPlugins": {"brimline-mod@brimline": False}},
-            MOD | {"enabledPlugins": {"brimline-mod@brimline": False}},
+            MOD | {"enabledPlugins": ON | {"brimline-mod@brimline": False}},
         ),
         ("/mod", {"extraKnownMarketplaces": {"brimline": {"source": "old"}}}, MOD),
         (
@@ -186,7 +187,7 @@ MOD = {
         ("", MOD, {}),
         (
             "",
-            MOD | {"enabledPlugins": {"brimline-mod@brimline": True, "a@b": True}},
+            MOD | {"enabledPlugins": ON | {"a@b": True}},
             {"enabledPlugins": {"a@b": True}},
         ),
         (None, MOD, MOD),

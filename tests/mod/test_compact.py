@@ -92,7 +92,7 @@ def test_where_too_little_would_go_the_client_summarises(ask: Ask, home_dir: str
     assert "results" in ask(talk, "keep")
 
 
-@pytest.mark.parametrize("fields", [{"instructions": "keep the plan"}, {"trigger": "plugin"}])
+@pytest.mark.parametrize("fields", [{"instructions": "keep the plan"}, {"trigger": "other"}])
 def test_words_with_compact_and_unknown_triggers_are_passed_on(
     talk: Conversation, ask: Ask, fields: dict[str, Any]
 ) -> None:

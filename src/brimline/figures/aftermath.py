@@ -22,12 +22,14 @@ _WHY = {
     "auto": "The client compacted by itself",
     "manual": "You asked for it",
     "idle": "Nobody asked anything for a while, so the client compacted",
+    "plugin": "The cache had expired in a pause, so brimline compacted",
 }
 _WHY_UNKNOWN = "The session's file does not say who asked for it"
 _WHO_ASKED = {
     "auto": "by the client itself",
     "manual": "as you asked for it",
     "idle": "by the client, as nobody asked anything for a while",
+    "plugin": "by brimline in a pause, as you have set it",
 }
 
 

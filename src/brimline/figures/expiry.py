@@ -81,14 +81,9 @@ class Offer(NamedTuple):
         return format_dollars(dollars)
 
 
-def claim_notice(turn: Turn) -> str | None:
-    """Return what to tell the person of an expired cache, once per pause, if it can be cheaper."""
-    offer = offer_of_compaction(turn)
-    if offer is None:
-        return None
-    if not io.create_exclusively(f"{turn.state.folder}/{_TOLD}{int(offer.cache.at)}", b""):
-        return None
-    return offer.text(clock.now_s())
+def claim_pause(turn: Turn, offer: Offer) -> bool:
+    """Tell whether the person is yet to be told of an expired cache, which is so once per pause."""
+    return io.create_exclusively(f"{turn.state.folder}/{_TOLD}{int(offer.cache.at)}", b"")
 
 
 def offer_of_compaction(turn: Turn) -> Offer | None:

@@ -111,9 +111,9 @@ def markdown_files(line: Callable[..., str | None], *, has_mod: bool = False) ->
     Args:
         line: makes the command line of `brimline` with these words; None where the client could
             not check it before it runs. The card is left out then.
-        has_mod: whether the client lists each but the card a second time, as the mod's.
+        has_mod: whether the mod answers all but the card, by names of its own.
     """
-    found = {command.name: _answered_markdown(command, has_mod=has_mod) for command in ANSWERED}
+    found = {} if has_mod else {each.name: _answered_markdown(each) for each in ANSWERED}
     run = line(*CARD.words)
     if run:
         head = f"{_front_matter(CARD)}allowed-tools: {_yaml_quoted(f'Bash({run})')}\n"
@@ -136,11 +136,8 @@ def _digest(raw: bytes) -> bytes:
     return sha256(raw).hexdigest()[:16].encode()
 
 
-def _answered_markdown(command: SlashCommand, *, has_mod: bool) -> str:
+def _answered_markdown(command: SlashCommand) -> str:
     instead = f" In a shell: `{command.shell_line()}`." if command.words else ""
-    if has_mod:
-        same = f"Same as /{NAMESPACE}-{command.name}. {command.description}"
-        command = command._replace(description=same)
     return _join_as_markdown(
         _front_matter(command), f"{_UNANSWERED}{instead} Tell the user, no more."
     )

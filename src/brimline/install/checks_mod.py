@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from brimline.install.doctor import Said
 
-# Clients from here on load mods.
-_OLDEST = (2, 1, 287)
 # An organisation's settings that allow no mods but its own.
 _MANAGED_ONLY = ("allowManagedHooksOnly", "allowManagedModsOnly")
 
@@ -69,9 +67,8 @@ def _why_mod_not_loaded(settings: list[dict[str, Any]]) -> str:
         return 'settings have "disableAllHooks"'
     if any(name in str(found) for found in settings[-1:] for name in _MANAGED_ONLY):
         return "the organisation's settings allow no other mods"
-    version = client.client_version_on_path()
-    if version and version < _OLDEST:
-        return f"the client is older than {'.'.join(map(str, _OLDEST))}"
+    if client.is_client_too_old_for_mods():
+        return f"the client is older than {'.'.join(map(str, client.MODS_FROM))}"
     return "it began before the mod was installed, or with --bare, --safe-mode or another policy"
 
 

@@ -17,6 +17,8 @@ from brimline.settings import pinned
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+# Clients from here on load mods.
+MODS_FROM = (2, 1, 287)
 _TIMEOUT_S = 60.0
 _REASON_LENGTH = 200
 _QUIET = {"DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
@@ -74,6 +76,12 @@ def client_version_on_path() -> tuple[int, ...]:
             return ()
     words = "".join(told.split()[:1]).partition("-")[0].split(".")
     return tuple(int(word) for word in words if word.isdigit() and not code)
+
+
+def is_client_too_old_for_mods() -> bool:
+    """Tell whether the client on PATH loads none; one that does not say may."""
+    version = client_version_on_path()
+    return bool(version) and version < MODS_FROM
 
 
 def _code_and_output_of(

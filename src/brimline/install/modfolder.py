@@ -25,6 +25,7 @@ EFFECT = (
     "        a fuller context costs about an eighth more input (not with --no-mod)",
 )
 _ABOUT = "Compacts a Claude Code session without asking a model."
+_ABOUT_IDLE = "Lets brimline compact a session in a pause, where the user has set so."
 _OWNER = {"name": "brimline"}
 _LEFT_TO_MOD = ("PostToolUse", "PostToolUseFailure")
 _MARKETPLACE_FILE = ".claude-plugin/marketplace.json"
@@ -73,11 +74,15 @@ class Mod:
 def mod_files(wired: entries.Wiring) -> dict[str, bytes]:
     """Every file of the mod by its path in the folder."""
     about = {"name": plugins.MOD_NAME, "version": __version__, "description": _ABOUT}
+    idle = {"name": plugins.IDLE_NAME, "version": __version__, "description": _ABOUT_IDLE}
     marketplace = {
         "name": plugins.NAME,
         "owner": _OWNER,
         "metadata": {"description": "brimline, as installed on this machine."},
-        "plugins": [about | {"source": f"./{plugins.NAME}"}],
+        "plugins": [
+            about | {"source": f"./{plugins.NAME}"},
+            idle | {"source": "./idle"},
+        ],
     }
     from brimline.mod import modsource  # the rest of us works without that room
 
@@ -90,6 +95,9 @@ def mod_files(wired: entries.Wiring) -> dict[str, bytes]:
         f"{plugins.NAME}/hooks/hooks.json": _json_bytes({"modules": ["./register.js"]}),
         f"{plugins.NAME}/hooks/register.js": modsource.joined_mod_javascript_bytes(),
         f"{plugins.NAME}/brimline.json": _json_bytes(started),
+        "idle/.claude-plugin/plugin.json": _json_bytes(idle | {"author": _OWNER}),
+        "idle/hooks/hooks.json": _json_bytes({"modules": ["./register.js"]}),
+        "idle/hooks/register.js": modsource.second_mod_javascript_bytes(),
     }
 
 

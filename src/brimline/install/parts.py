@@ -279,16 +279,18 @@ class Commands:
     """The slash commands `/brim:…` in the user's folder, and how a shell starts `brimline`."""
 
     def __init__(self, home_dir: str, started: pythons.Program, *, has_mod: bool = False) -> None:
-        """Name the data folder, what is to be started, and whether the mod comes along."""
+        """Name the data folder, what is to be started, and whether the mod comes along.
+
+        What the mod answers needs no file, where the client loads it.
+        """
         self.home_dir, self.started, self.has_mod = home_dir, started, has_mod
         self.subject = f"the slash commands in {slash_commands_folder()}"
 
     def plan_or_install(self, *, do: bool) -> Plan:
         """The files that are missing or out of date."""
         line = self.started.shell_line
-        plan = self._plan_for_files(
-            slashcommands.markdown_files(line, has_mod=self.has_mod), line()
-        )
+        has_mod = self.has_mod and not client.is_client_too_old_for_mods()
+        plan = self._plan_for_files(slashcommands.markdown_files(line, has_mod=has_mod), line())
         if line(*slashcommands.CARD.words) is None:
             why = f"the client cannot check a line that starts {self.started.interpreter} here"
             plan.warnings.append(f"/brim:card left out: {why}")

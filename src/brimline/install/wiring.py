@@ -146,6 +146,7 @@ _ALLOW = ("permissions", "allow")
 # Where the client is told of a folder with plugins, and which of them it loads.
 _SOURCE = ("extraKnownMarketplaces", plugins.NAME)
 _ENABLED = ("enabledPlugins", plugins.MOD)
+_ENABLED_IDLE = ("enabledPlugins", plugins.IDLE)
 _ENABLED_EARLIER = ("enabledPlugins", plugins.EARLIER_MOD)
 
 
@@ -157,7 +158,7 @@ def _with_mod(text: str, folder: str) -> str:
     is_on = _value_at(parse_settings(text), _ENABLED_EARLIER)
     if is_on is not None:
         text = jsontext.without_value(text, _ENABLED_EARLIER)
-    for path, value in ((_SOURCE, source), (_ENABLED, is_on is not False)):
+    for path, value in ((_SOURCE, source), (_ENABLED, is_on is not False), (_ENABLED_IDLE, True)):
         held = parse_settings(text).get(path[0], {})
         if not isinstance(held, dict):
             continue  # the client does not understand it either
@@ -169,7 +170,7 @@ def _with_mod(text: str, folder: str) -> str:
 
 
 def _without_mod(text: str, before: dict[str, Any]) -> str:
-    for path in (_ENABLED, _ENABLED_EARLIER, _SOURCE):
+    for path in (_ENABLED, _ENABLED_IDLE, _ENABLED_EARLIER, _SOURCE):
         if _value_at(parse_settings(text), path) is not None and _value_at(before, path) is None:
             text = _without_empty_at(jsontext.without_value(text, path), path[:1], before)
     return text

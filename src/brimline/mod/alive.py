@@ -22,15 +22,20 @@ def respond(request: dict[str, Any], home_dir: str) -> dict[str, Any]:
     sign = {"at": time.time(), "client": request.get("client"), "inside": inside}
     state = SessionState(home_dir, request["session"])
     state.save_document(MOD_ALIVE, sign)
-    _replace_outdated_mod_javascript(f"{home_dir}/mod/brimline/hooks/register.js")
+    mod = f"{home_dir}/mod"
+    _replace_outdated_module(
+        f"{mod}/brimline/hooks/register.js", modsource.joined_mod_javascript_bytes()
+    )
+    _replace_outdated_module(
+        f"{mod}/idle/hooks/register.js", modsource.second_mod_javascript_bytes()
+    )
     is_wanted = values["compaction.when_cold"] != "off"
     cold = {"tokens": LEAST_TOKENS, "after_s": SHORTEST_S} if is_wanted else None
     return {"folder": state.folder, "cold": cold, "launcher": home_dir + paths.LAUNCHER}
 
 
-def _replace_outdated_mod_javascript(installed: str) -> None:
+def _replace_outdated_module(installed: str, current: bytes) -> None:
     """After an upgrade, put this version's module in the place of the one that the client loads."""
-    current = modsource.joined_mod_javascript_bytes()
     try:
         if io.read_file(installed) != current:
             io.replace_file(installed, current)

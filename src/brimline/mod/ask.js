@@ -3,8 +3,8 @@
 export const LIMIT_MS = 8000 // the client does not count time spent in `$` calls, so we do
 
 // Where the session's files are, once Python has told, whether somebody is at a screen, what the client says at the start,
-// what a compaction saves that is made at a resume, and whether the plugin acts instead.
-export const here = { folder: null, told: null, isInteractive: false, saving: null, isIdle: false }
+// what a compaction saves that is made at a resume, or in a pause, and whether the plugin acts instead.
+export const here = { folder: null, told: null, isInteractive: false, saving: null, pauseSaving: null, isIdle: false }
 here.beginning = new Promise(resolve => { here.begin = resolve })
 
 // Where one of our hooks fails, the client goes on as if it were not there.

@@ -70,7 +70,6 @@ export const askAgain = () => { gate = null }
 // the session's file may not hold that reply yet when a hook reads it.
 export const measure = async $ => { await lookAtFill($); await leaveWord($) }
 
-// Look once for each request, and leave word of it soon.
 const lookAtFill = async $ => {
   try {
     const { context: { tokens } } = await $.session.usage()
@@ -107,7 +106,6 @@ export const isOwn = (entry, own) => JSON.stringify([entry.command, ...(entry.ar
 const without = (groups, own) =>
   groups.map(group => ({ ...group, hooks: (group.hooks ?? []).filter(entry => !isOwn(entry, own)) })).filter(group => group.hooks.length)
 
-// What other people's hooks answered, and what the program adds to it.
 const answerCall = async ($, e, below, start) => {
   const begun = Date.now()
   try {
@@ -136,7 +134,6 @@ const judge = async ($, e, below) => {
   return handOn($, event, false)
 }
 
-// Whether the program may have something to say about a call, or something to put in its place.
 const isDue = (event, text) => {
   if (!gate || sent < gate.measured || sent + tail >= gate.speaks_at) return true
   if (step >= gate.steep) return true

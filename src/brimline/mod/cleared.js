@@ -19,13 +19,11 @@ export function answerCuts(on) {
   }).catch(goOn)
 }
 
-// What other hooks answered to a call, with the keys that nobody was told of yet.
 export const withKeys = async ($, below) => {
   const text = await keys($)
   return text ? { ...below, additionalContext: [...(below.additionalContext ?? []), text] } : below
 }
 
-// What the model is told, once; the person is told at the same time.
 const keys = async $ => {
   if (!isUntold) return ""
   isUntold = false

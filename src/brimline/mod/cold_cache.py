@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from brimline.fast import clock
 from brimline.figures import expiry
 from brimline.hooks.turn import Turn
 from brimline.mod import typed_command
@@ -12,10 +13,10 @@ from brimline.mod import typed_command
 def respond(request: dict[str, Any], home_dir: str) -> dict[str, Any]:
     """Return the notice on an expired cache, or when to ask again; nothing where neither is due.
 
-    At a resume it is what a compaction saves instead, if the person wants one made.
+    What a compaction saves is added if the person wants one made.
 
     Args:
-        request: what the mod sends: session, folder, and `is_resumed`.
+        request: what the mod sends: session and folder.
         home_dir: the data folder.
 
     Raises:
@@ -25,13 +26,12 @@ def respond(request: dict[str, Any], home_dir: str) -> dict[str, Any]:
     wanted = turn.values["compaction.when_cold"]
     if turn.state.is_off or wanted == "off":
         return {}
-    if request.get("is_resumed") and wanted == "do":
-        offer = expiry.offer_of_compaction(turn)
-        if offer:
-            return {"saving": offer.saving_text()}
     cache = expiry.cache_of_large_context(turn)
     left_s = cache.left_s() if cache else -1.0
     if left_s >= 0:
         return {"wait_s": left_s + 1}
-    text = expiry.claim_notice(turn)
-    return {"text": text} if text else {}
+    offer = expiry.offer_of_compaction(turn)
+    if offer is None:
+        return {}
+    answer = {"text": offer.text(clock.now_s())} if expiry.claim_pause(turn, offer) else {}
+    return answer | ({"saving": offer.saving_text()} if wanted == "do" else {})

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # A question ahead: nothing is moved yet.
 _AHEAD = "precompute"
-_TRIGGERS = ("auto", "manual", "idle", _AHEAD)
+_TRIGGERS = ("auto", "manual", "plugin", _AHEAD)
 # Thinking is an entry without content: what it takes is not told, and it goes.
 _THINKING_TOKENS = 125
 

@@ -42,7 +42,6 @@ export function draw(on) {
   on("classic.PostCompact", ($, e, next) => next(e).finally(() => renew($))).catch(goOn)
 }
 
-// Ask for what the pane shows, and draw it then.
 async function fill($, key, columns, rows, signal) {
   asked = key
   try {
@@ -65,8 +64,7 @@ const piece = Text => ([text, style], at) => {
   return h(Text, { key: String(at), ...look }, text || " ")
 }
 
-// Answer `/brim-pane`, which opens the pane, as wide and high as it would like to be, or closes it. Where nobody is at a
-// screen it is a text.
+// Open the pane, as wide and high as it would like to be, or close it; where nobody is at a screen it is a text.
 export async function pane($, e) {
   if (!here.isInteractive) return { text: (await askPane($, e.presentation.columns, 40)).rows.map(pieces => pieces.map(([text]) => text).join("")).join("\n") }
   version += 1
@@ -78,7 +76,6 @@ export async function pane($, e) {
 
 const askPane = ($, columns, rows) => run($, "pane", { columns, rows })
 
-// Draw an open pane again.
 function renew($) {
   if (!isOpen) return
   version += 1
@@ -105,7 +102,6 @@ export async function answered($) {
   await tellTier($)
 }
 
-// Show the tier that was entered, if that is news.
 export async function tellTier($) {
   const notice = here.folder && await $.fs.read(`${here.folder}/mod-notice`).then(JSON.parse).catch(() => null)
   if (!(notice?.at > newestAt)) return

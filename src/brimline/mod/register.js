@@ -13,7 +13,7 @@ import { answerCalls, askAgain, isOwn, measure } from "./calls.js"
 import { answerCuts } from "./cleared.js"
 import { awaitCold, forgetPause, lookAtCache } from "./cold.js"
 import { draw, pane, reply, show, tellTier } from "./pane.js"
-import { drawSeam, drawSeamSoon, endSeam, markSeam } from "./seam.js"
+import { drawSeam, endSeam, markSeam } from "./seam.js"
 
 const LONGEST_THOUGHT = 4000 // characters; what a model says between calls is shorter
 const TOO_LITTLE = "too little to let go of" // as Python says it
@@ -53,24 +53,18 @@ export const register = on => {
     return next(e)
   })
 
-  // `/brim-status` is ours alone. `/brim:status` has a file, and our hook answers it by a block; but once a mod listens to
-  // commands or prompts, the client puts a blocked prompt back into its box. So it is answered here before it gets there.
   on("command.run", async ($, e, next) => {
-    if (e.command === "compact") return next(e).finally(() => drawSeamSoon($))
     const name = e.command.slice(5)
-    const hasFile = e.command === `brim:${name}`
-    if (here.isIdle || (!hasFile && e.command !== `brim-${name}`)) return next(e)
+    if (here.isIdle || e.command !== `brim-${name}`) return next(e)
     askAgain()
     try {
-      const isAnswered = (await setup($)).commands.some(command => command.name === `brim-${name}`)
-      if (hasFile && !(here.isInteractive && isAnswered)) return next(e)
       if (name === "pane") return await pane($, e)
       const { text } = await run($, name === "statusline" ? "settings" : "command", { name, arguments: e.args })
       if (here.isInteractive) reply($, text) // returned as text it would go to the model with the next prompt
       return here.isInteractive ? {} : { text }
     } catch (problem) {
       report($, e.command, problem)
-      return hasFile ? next(e) : { text: "brimline did not answer; `brimline doctor` may say why." }
+      return { text: "brimline did not answer; `brimline doctor` may say why." }
     }
   }).catch(goOn)
 
@@ -88,12 +82,14 @@ export const register = on => {
       } catch (problem) { report($, "summary ahead", problem) }
       return isEnough ? { skip: "brimline needs no summary ahead" } : next(e)
     }
-    if (!["auto", "manual"].includes(e.trigger) || e.instructions?.trim()) return next(e)
-    const { saving } = here
+    const isPause = e.trigger === "plugin" && e.instructions === "brimline: pause"
+    if (!isPause && (!["auto", "manual"].includes(e.trigger) || e.instructions?.trim())) return next(e)
+    const saving = isPause ? here.pauseSaving : here.saving
     isEnough = false
     try {
       const { messages, line } = await within(LIMIT_MS, compacted($, e))
-      markSeam(saving ? `${line} ${saving}` : line, e.messages, messages)
+      markSeam(saving ? `${line} ${saving}` : line, e, messages)
+      if (isPause) show($, null)
       return { messages }
     } catch (problem) {
       report($, "compaction", problem)

@@ -7,6 +7,7 @@ import { goOn, here } from "./ask.js"
 import { previewed } from "./calls.js"
 
 let seamLine = null
+let areRowsSilent = false // whether the client stores the rows without a word, as it does between turns
 let awaited = [] // the messages that are yet to be stored again, in order
 let textsAgain = new Set() // theirs, as long as that is so
 const rowsBefore = new Set(), rowsAgain = new Set(), callsAgain = new Set()
@@ -36,6 +37,8 @@ export function drawSeam(on) {
     const count = e.component === "ToolUse" ? 0 : ids.filter(id => previewed.has(id)).length
     return count ? withWord($, e, next, `the model saw ${count > 1 ? `${count} previews` : "a preview"}; the result is stored`) : next(e)
   })
+  on("classic.SessionStart", { source: "compact" }, ($, e, next) => // the client takes a moment to have its rows in their place
+    next(e).finally(() => areRowsSilent && setTimeout(() => drawSeamLine($), 300))).catch(goOn)
   on("ui.render", { component: "Spinner" }, ($, e, next) => // that label stays for the rest of the turn otherwise
     next(e.props.message?.includes("SessionStart hooks") ? { ...e, props: { ...e.props, message: null } } : e))
 }
@@ -45,25 +48,23 @@ const withWord = async ($, e, next, word) => {
   return h(Box, { flexDirection: "column" }, await next(e), h(Text, { dimColor: true }, `  ⎿  brimline: ${word}`))
 }
 
-// Say what a compaction did, behind the messages that stay.
-export function markSeam(text, before, messages) {
+export function markSeam(text, { trigger, messages: before }, messages) {
   if (!here.isInteractive) return
   seamLine = text
+  areRowsSilent = trigger !== "auto"
   awaited = [...messages]
   textsAgain = new Set(messages.map(message => message.text.trim()))
   for (const { handle } of before) rowsBefore.add(rowOf(handle))
   for (const { toolUses } of messages) for (const call of toolUses) callsAgain.add(call.tool_use_id)
 }
 
-// After a typed command the client stores the rows without a word, and a prompt may say what was said before.
+// A prompt may say what was said before.
 export function endSeam($, text) {
   drawSeamLine($)
   awaited = []
   textsAgain.delete(text.trim())
 }
 
-// A command has ended; the client takes a moment to have its rows in their place.
-export const drawSeamSoon = $ => setTimeout(() => drawSeamLine($), 300)
 
 // It becomes a row of the session's file, so a resume draws it, too.
 const drawSeamLine = $ => {

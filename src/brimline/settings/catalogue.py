@@ -192,7 +192,8 @@ SETTINGS = (
         "say",
         "What happens when the prompt cache of a session of 100,000 tokens or more has expired and "
         "a compaction without a model would free enough: a line with both prices, when you resume "
-        "it and in a pause (`say`); the compaction itself, when you resume it (`do`); or nothing.",
+        "it and in a pause (`say`); the compaction itself (`do`; with the plugin in a pause if "
+        "`brimline-idle` is installed, too); or nothing.",
         choices=("say", "do", "off"),
     ),
     _make_user_only_setting(

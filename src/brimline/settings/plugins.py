@@ -20,6 +20,9 @@ PLUGIN = f"{NAME}@{MARKETPLACE}"
 # The mod that the command installs has a name of its own: the client loads one mod of each name.
 MOD_NAME = f"{NAME}-mod"
 MOD = f"{MOD_NAME}@{NAME}"
+# Does no more than what the mod cannot do by itself; it is switched on and off with it.
+IDLE_NAME = f"{NAME}-idle"
+IDLE = f"{IDLE_NAME}@{NAME}"
 EARLIER_MOD = f"{NAME}@{NAME}"
 _RECALL = owntools.names("recall")
 
