@@ -196,16 +196,10 @@ def test_what_a_strangers_settings_name_is_not_started(installed: Home) -> None:
     assert not sprung.exists()
 
 
-def test_a_foreign_status_line_and_another_data_folder_are_told(
-    installed: Home, world: Path
-) -> None:
-    """What is shown there is not what hooks do; a line of a kind we do not know has to go first."""
+def test_another_data_folder_is_told(installed: Home, world: Path) -> None:
+    """What is shown there is not what hooks do."""
     told = installed.findings(BRIMLINE_HOME=str(world / "else"))["data-home"]
     assert told["fix"] == f"export BRIMLINE_HOME={installed.data}"
-    installed.edit(statusLine={"type": "command", "command": "date"})
-    assert "brimline install" in found(installed, "status-line")[1]
-    installed.edit(statusLine={"type": "builtin"})
-    assert 'take "statusLine" out' in found(installed, "status-line")[1]
 
 
 def test_slash_commands_are_checked(installed: Home) -> None:

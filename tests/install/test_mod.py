@@ -150,13 +150,7 @@ def test_doctor_names_an_old_client(home: Home, no_client: Path) -> None:
 
 
 def test_doctor_says_what_keeps_it_from_answering(home: Home) -> None:
-    """Another's PreCompact hook, another mod that stands first, a setting, a changed file."""
-    folder = home.config / "plugins" / "cache" / "rival"
-    (folder / "hooks").mkdir(parents=True)
-    (folder / "hooks" / "register.js").write_text('on("session.compact", answer)')
-    record = {"plugins": {"rival@market": [{"installPath": str(folder)}]}}
-    (home.config / "plugins" / "installed_plugins.json").write_text(json.dumps(record))
-    home.edit(enabledPlugins={"rival@market": True, "other@market": True})
+    """Another's PreCompact hook, a setting, a changed file."""
     home.install()
     hooks = home.value["hooks"]
     hooks["PreCompact"].append({"hooks": [{"type": "command", "command": "save.sh"}]})
@@ -166,7 +160,6 @@ def test_doctor_says_what_keeps_it_from_answering(home: Home) -> None:
     said = told(home, "warning")
 
     assert any("save.sh" in text for text in said)
-    assert any("rival@market" in text for text in said)
     assert any("not what this version would write" in text for text in said)
     config.write_setting(f"{home.data}/config.toml", "compaction.inside", "off")
     assert "compaction.inside is off" in told(home, "note")[0]
@@ -214,31 +207,6 @@ def test_why_a_session_had_no_mod_is_guessed_from_settings_and_version(
         fake_claude.script(no_client, f"#!/bin/sh\necho {version}\n")
 
     assert checks_mod._why_mod_not_loaded(settings).startswith(reason)
-
-
-def test_mods_that_answer_first_are_rivals(home: Home) -> None:
-    """Those that are on, come before ours, and answer a compaction."""
-    folders = {}
-    for name, source in (("first", "session.compact"), ("quiet", "x"), ("late", "session.compact")):
-        folder = home.config / name
-        (folder / "hooks").mkdir(parents=True)
-        (folder / "hooks" / "mod.js").write_text(source)
-        folders[name] = [{"installPath": str(folder)}]
-    (home.config / "plugins").mkdir()
-    record = home.config / "plugins" / "installed_plugins.json"
-    record.write_text(json.dumps({"plugins": folders}))
-    ours = "brimline-mod@brimline"
-    on = {"quiet": True, "first": True, ours: True, "late": True}
-
-    assert checks_mod._names_of_rival_mods([{"enabledPlugins": on}]) == ["first"]
-    assert checks_mod._names_of_rival_mods([{"enabledPlugins": on | {"first": False}}]) == []
-    assert checks_mod._names_of_rival_mods([{"enabledPlugins": on}, {"enabledPlugins": []}]) == [
-        "first"
-    ]
-    assert (
-        checks_mod._names_of_rival_mods([{"enabledPlugins": on}, {"enabledPlugins": {"first": 1}}])
-        == []
-    )
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 from brimline.errors import InstallError
 from brimline.fast import paths
 from brimline.hooks import slashcommands
-from brimline.install import client, command, entries, parts, pythons, records, settingsfile
+from brimline.install import client, command, entries, parts, pythons, records
 from brimline.install.records import Change, Record
 
 from . import fake_claude
@@ -238,20 +238,6 @@ def test_records_are_kept_by_the_file_they_are_of(home: Home) -> None:
     assert records.load_all_records(home.data) == []
 
 
-def test_a_record_of_a_file_that_has_moved_is_known_by_its_bytes(home: Home) -> None:
-    """Not of one that is still there, nor of one with another name."""
-    moved, there = Path("/gone/settings.json"), home.settings
-    key = settingsfile.sha256_of_content(b"ours")
-    records.save_record(home.data, Record(str(moved), [key], b"was"))
-    records.save_record(home.data, Record(str(there), ["other"], b"x"))
-
-    found = records.load_record(home.data, "/new/settings.json", b"ours")
-    assert found == Record(str(moved), [key], b"was")
-    assert records.load_record(home.data, "/new/settings.json") is None
-    assert records.load_record(home.data, "/new/settings.json", b"others") is None
-    assert records.load_record(home.data, "/new/settings.local.json", b"ours") is None
-
-
 def test_only_a_plain_file_is_read(tmp_path: Path) -> None:
     """A link is somebody's, and a folder is none."""
     file, link = tmp_path / "file", tmp_path / "link"
@@ -263,17 +249,6 @@ def test_only_a_plain_file_is_read(tmp_path: Path) -> None:
         None,
         None,
     ]
-
-
-def test_a_patch_is_exact_to_the_last_newline() -> None:
-    """Broken where the file has line breaks, and nowhere else; of the settings alone."""
-    old, new = "a\u2028b\nc".encode(), "a\u2028b\nd\n".encode()
-    plan = parts.Plan([Change("/other", None, b"x"), Change("/both", old, new)])
-
-    assert command._diff_of_settings(plan, "/both") == (
-        "--- /both\n+++ /both\n@@ -1,2 +1,2 @@\n a\u2028b\n-c\n\\ No newline at end of file\n+d\n"
-    )
-    assert command._diff_of_settings(plan, "/gone") == ""
 
 
 def test_remarks_say_what_is_wrong_then_what_stays_then_what_to_run() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +20,7 @@ _MANAGED_ONLY = ("allowManagedHooksOnly", "allowManagedModsOnly")
 
 
 def check_mod(home_dir: str, project_dir: str) -> Iterator[Said]:
-    """Say whether the mod is there and was loaded, and who else would answer a compaction."""
+    """Say whether the mod is there and was loaded, and what keeps it from answering."""
     if not parts.our_entries_in(parts.settings_path("user", project_dir)):
         return
     enabled = plugins.is_mod_on(project_dir)
@@ -40,8 +38,6 @@ def check_mod(home_dir: str, project_dir: str) -> Iterator[Said]:
     yield _judge_whether_last_session_had_mod(home_dir, settings)
     for command in _foreign_precompact_commands(settings):
         yield "mod-precompact", {"command": command}
-    for name in _names_of_rival_mods(settings):
-        yield "mod-rival", {"rival": name, "plugin": plugins.MOD}
 
 
 def _read_all_settings(project_dir: str) -> list[dict[str, Any]]:
@@ -77,22 +73,3 @@ def _foreign_precompact_commands(settings: list[dict[str, Any]]) -> list[str]:
     found = [hook for each in settings for hook in entries.all_hooks_in(each)]
     held = [entry for event, entry in found if event == "PreCompact" and isinstance(entry, dict)]
     return [str(entry.get("command")) for entry in held if not entries.parse_our_hook(entry)]
-
-
-def _names_of_rival_mods(settings: list[dict[str, Any]]) -> list[str]:
-    """Other mods that answer a compaction and come before ours: the first that answers wins."""
-    names: dict[str, bool] = {}
-    for found in settings:
-        held = found.get("enabledPlugins")
-        names |= {name: on is True for name, on in held.items()} if isinstance(held, dict) else {}
-    earlier = itertools.takewhile(lambda name: name != plugins.MOD, names)
-    return [name for name in earlier if names[name] and _does_plugin_answer_compaction(name)]
-
-
-def _does_plugin_answer_compaction(name: str) -> bool:
-    return any(
-        b"session.compact" in module.read_bytes()
-        for folder in plugins.folders_of_plugin(name)
-        for module in Path(folder).glob("hooks/*.[jt]s*")
-        if os.access(module, os.R_OK)
-    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import sys
 from typing import TYPE_CHECKING, Any
@@ -27,18 +26,14 @@ _AT_WORK = "the plugin {0} is at work: what this installs rests while that is on
 _STAYS = "the plugin stays: `claude plugin uninstall {0}` takes it out"
 _ALLOWS = "allow   the model to fetch unasked what the same project stored"
 _KEEPS = "stores  usage figures, large results, messages and replies, past sessions too"
-_NO_NEWLINE = "\n\\ No newline at end of file\n"
 
 
 @output.command("install")
 @click.option("--no-mod", is_flag=True, help="Leave compactions to the client.")
 @click.option("--interpreter", metavar="PATH", help="The Python that runs the hooks.")
-@click.option("--diff", is_flag=True, help="Show what changes in your settings.")
 @output.dry_run_option
 @output.yes_option
-def install(
-    no_mod: bool, interpreter: str | None, diff: bool, dry_run: bool, yes: bool, as_json: bool
-) -> None:
+def install(no_mod: bool, interpreter: str | None, dry_run: bool, yes: bool, as_json: bool) -> None:
     """Wire brimline into Claude Code, keeping everything that is there.
 
     Hooks and the status line go into the client's settings; slash commands, the MCP server and the
@@ -47,7 +42,7 @@ def install(
 
     \b
     Example:
-      brimline install --dry-run --diff
+      brimline install --dry-run
       brimline install --yes
       brimline install --no-mod
     """
@@ -59,13 +54,11 @@ def install(
     remarks = Plan(notes=_notes_on_plugin(project_dir, _AT_WORK))
     whole = Plan.join_plans([*plans, remarks])
     report = {"settings": place, "interpreter": wired.interpreter}
-    patch = _diff_of_settings(whole, place) if diff or dry_run else ""
-    shown = [patch.rstrip("\n")] * bool(diff and patch) + _lines_of_plans(to_install, plans, wired)
+    shown = _lines_of_plans(to_install, plans, wired)
     already = f"Already installed in {place}; nothing to change."
     if dry_run:
         lines = [*(shown or [already]), *_warning_and_note_lines(whole)]
-        document = report | _plan_document(whole) | {"diff": patch}
-        output.answer(document, "\n".join(lines), as_json=as_json)
+        output.answer(report | _plan_document(whole), "\n".join(lines), as_json=as_json)
         return
     if shown:
         output.say("\n".join(shown), err=as_json)
@@ -197,7 +190,7 @@ def _lines_of_plans(found: list[Part], plans: list[Plan], wired: entries.Wiring)
     if any(isinstance(part, Mod) for part in found):
         lines += modfolder.EFFECT
     lines += [_ALLOWS, f"python  {wired.interpreter}", f"data    {wired.home}", _KEEPS]
-    return [*lines, "undo    brimline uninstall", "diff    brimline install --dry-run --diff"]
+    return [*lines, "undo    brimline uninstall"]
 
 
 def _file_lines(part: Part, plan: Plan) -> list[str]:
@@ -235,21 +228,6 @@ def _plan_document(plan: Plan) -> dict[str, Any]:
         **output.pick_attrs(plan, "to_do notes warnings"),
         "backup": plan.backup or None,
     }
-
-
-def _diff_of_settings(plan: Plan, path: str) -> str:
-    """The change of the settings as a patch, exact to the last newline; empty without one."""
-    change = next((change for change in plan.files if change.path == path), None)
-    if change is None:
-        return ""
-    names = ["/dev/null" if raw is None else path for raw in (change.before, change.after)]
-    before, after = (
-        # Of a text, it would also break at characters that may stand inside a JSON string.
-        [line.decode("utf-8", "replace") for line in (raw or b"").splitlines(keepends=True)]
-        for raw in (change.before, change.after)
-    )
-    lines = difflib.unified_diff(before, after, names[0], names[1])
-    return "".join(line if line.endswith("\n") else line + _NO_NEWLINE for line in lines)
 
 
 def _make_data_folder_and_compile(wired: entries.Wiring, project_dir: str) -> list[str]:

@@ -42,7 +42,7 @@ def run_all_checks(home_dir: str, project_dir: str) -> list[Finding]:
     """Look at everything that brimline needs in order to work here."""
     from brimline.install import checks_mod, checks_use
 
-    checks: list[Check] = [_check_settings_and_entries, _check_status_line, _check_slash_commands]
+    checks: list[Check] = [_check_settings_and_entries, _check_slash_commands]
     checks += [_check_mcp_registration, checks_mod.check_mod, *checks_use.CHECKS]
     said = [said for check in checks for said in _said_or_why_not(check, home_dir, project_dir)]
     # Several settings files may start the same program.
@@ -154,19 +154,6 @@ def _command_that_renews(path: str, project_dir: str) -> str:
 
 def _missing_events_text(ours: list[entries.Installed]) -> str:
     return ", ".join(event for event in table.EVENTS if event not in {e.event for e in ours})
-
-
-def _check_status_line(_home_dir: str, project_dir: str) -> Iterator[Said]:
-    """Whether the status line that the client shows is ours."""
-    files = clientsettings.path_by_scope(project_dir).values()
-    settings = {path: clientsettings.read_settings(path) for path in files}
-    shown = next((path for path in reversed(settings) if "statusLine" in settings[path]), None)
-    command = wiring.statusline_command_of(settings[shown]) if shown else None
-    is_ours = entries.starts_brimline(command or "")
-    if shown and not is_ours and any(map(entries.our_hooks_in, settings.values())):
-        is_taken_in = command is not None and shown == parts.settings_path("user", project_dir)
-        fix = _INSTALL if is_taken_in else f'take "statusLine" out of {shown}, then {_INSTALL}'
-        yield "foreign-status-line", {"path": shown, "install": fix}
 
 
 def _check_started_program(started: entries.Installed) -> Iterator[Said]:

@@ -227,11 +227,8 @@ class Settings:
     def _plan_or_remove_entries(self, *, do: bool) -> Plan:
         file = settingsfile.read(self.path)
         if file.raw is None:
-            project = os.path.dirname(os.path.dirname(self.path))
-            gone = records.load_record(self.home_dir, self.path) and not os.path.isdir(project)
-            note = f"{project} is gone; where it has moved, run `brimline uninstall` in it."
-            return Plan(notes=[note] if gone else [])
-        known = records.load_record(self.home_dir, self.path, file.raw)
+            return Plan()
+        known = records.load_record(self.home_dir, self.path)
         try:
             after = self._settings_bytes_after_uninstall(file, known)
         except InstallError as error:

@@ -29,14 +29,9 @@ class Record(NamedTuple):
     """What uninstalling puts back; None: there was no file."""
 
 
-def load_record(home_dir: str, path: str, raw: bytes | None = None) -> Record | None:
-    """The record of a settings file; of one that has moved, by its bytes; None without one."""
-    found = _read_record(_record_path(home_dir, path))
-    if found or raw is None:
-        return found
-    name, key = os.path.basename(path), sha256_of_content(raw)
-    moved = [r for r in load_all_records(home_dir) if os.path.basename(r.path) == name]
-    return next((r for r in moved if key in r.written and not os.path.exists(r.path)), None)
+def load_record(home_dir: str, path: str) -> Record | None:
+    """The record of a settings file; None without one."""
+    return _read_record(_record_path(home_dir, path))
 
 
 def load_all_records(home_dir: str) -> list[Record]:

@@ -12,4 +12,7 @@ FILES = {
     "mod/brimline": r"brimline\.json",
     "mod/brimline/.claude-plugin": r"plugin\.json",
     "mod/brimline/hooks": r"hooks\.json|register\.js",
+    "mod/idle": "",
+    "mod/idle/.claude-plugin": r"plugin\.json",
+    "mod/idle/hooks": r"hooks\.json|register\.js",
 }
