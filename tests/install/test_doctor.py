@@ -192,7 +192,6 @@ def test_what_a_strangers_settings_name_is_not_started(installed: Home) -> None:
     rows = installed.run("doctor", "--json").report["findings"]
     levels = [row["level"] for row in rows if row["check"] == "interpreter"]
     assert sorted(levels) == ["ok", "warning"]
-    installed.run("scout", "on")
     assert not sprung.exists()
 
 
@@ -312,7 +311,11 @@ def test_failures_of_hooks_are_told(installed: Home) -> None:
 
 @pytest.mark.row("S0-15")
 def test_a_setting_that_is_wrong_is_told(installed: Home) -> None:
-    """Foreign words cannot steer a terminal."""
+    """And an ignore file that is not used; foreign words cannot steer a terminal."""
+    ignored = Path(installed.project, ".brimlineignore")
+    ignored.mkdir()
+    assert "is not used" in found(installed, "config")[1]
+    ignored.rmdir()
     Path(installed.data, "config.toml").write_text('[guard]\n"\\u001b[31mred" = 1\n')
     assert found(installed, "config")[0] == "warning"
     assert "\x1b" not in installed.run("doctor").out

@@ -227,19 +227,6 @@ def test_read_only_settings_change_nothing_at_all(arguments: list[str], client: 
     assert client.everything() == before
 
 
-def test_a_hard_linked_settings_file_stays_linked(home: Home, world: Path) -> None:
-    """Other names of the file see the entries come and go."""
-    other = world / "dotfiles.json"
-    os.link(home.settings, other)
-
-    home.install()
-    assert other.read_bytes() == home.settings.read_bytes() != ORIGINAL
-    home.uninstall()
-
-    assert os.path.samefile(other, home.settings)
-    assert other.read_bytes() == ORIGINAL
-
-
 def test_one_broken_file_does_not_keep_the_others_wired(home: Home) -> None:
     """The rest is taken out, ours is named and keeps its data; a stranger's is not even parsed."""
     home.install()
@@ -421,7 +408,7 @@ def test_rules_of_an_earlier_version_go_with_the_next_install(home: Home) -> Non
     assert home.value == before
 
 
-@pytest.mark.parametrize("fault", ["no client", "client fails", "client lies", "no folder"])
+@pytest.mark.parametrize("fault", ["no client", "client fails", "no folder"])
 def test_what_comes_along_does_not_fail_the_installation(
     fault: str, client: Home, no_client: Path
 ) -> None:
@@ -430,8 +417,6 @@ def test_what_comes_along_does_not_fail_the_installation(
         (no_client / "claude").unlink()
     elif fault == "client fails":
         fake_claude.script(no_client, "#!/bin/sh\necho words; echo it is broken >&2\nexit 3\n")
-    elif fault == "client lies":
-        fake_claude.script(no_client, "#!/bin/sh\nexit 0\n")
     else:
         (client.config / "commands").write_text("a file")
     report = client.install()
@@ -439,7 +424,7 @@ def test_what_comes_along_does_not_fail_the_installation(
     assert client.hook("Stop")
     told = " ".join([*report["warnings"], *report["to_do"]])
     expected = {"no client": "claude mcp add", "client fails": "it is broken"}
-    expected |= {"client lies": "but did not", "no folder": "cannot write"}
+    expected |= {"no folder": "cannot write"}
     assert expected[fault] in told
     assert ("claude mcp add" in " ".join(report["to_do"])) is fault.startswith(
         ("no client", "client f")

@@ -137,15 +137,6 @@ def test_only_a_server_of_ours_is_removed(
     assert parts.McpServer(STARTED).plan_or_remove(do=False).calls == calls
 
 
-def test_a_client_that_registers_nothing_is_told(home: Home, no_client: Path) -> None:
-    """Though it said that it did; where it is only planned there is nothing to tell."""
-    fake_claude.script(no_client, "#!/bin/sh\nexit 0\n")
-
-    said = [parts.McpServer(STARTED).plan_or_install(do=do).warnings for do in (True, False)]
-
-    assert said == [["the client says that it registered the MCP server, but did not"], []]
-
-
 def test_commands_are_written_once_and_those_of_others_are_named(home: Home) -> None:
     """A file that the user changed stays; one of another name is no affair of ours."""
     part = parts.Commands(home.data, STARTED)

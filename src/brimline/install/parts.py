@@ -340,13 +340,6 @@ class McpServer:
         addition = ("mcp", "add", "-s", "user", clientsettings.SERVER, "--", *started)
         plan = Plan(calls=[*([_REMOVAL] if registered else []), addition])
         plan.call_client("the MCP server", do=do)
-        if (
-            do
-            and plan.calls
-            and clientsettings.registered_mcp_server() != wanted
-            and not plan.warnings
-        ):
-            plan.warnings.append("the client says that it registered the MCP server, but did not")
         return plan
 
     def plan_or_remove(self, *, do: bool) -> Plan:

@@ -116,9 +116,6 @@ def replace_settings(file: SettingsFile, new: bytes | None, backups: str) -> str
             os.unlink(file.target)
             with contextlib.suppress(OSError):  # somebody keeps something in it by now
                 os.rmdir(os.path.dirname(file.target))
-        elif file.raw is not None and os.stat(file.target).st_nlink > 1:
-            _require_unchanged(file)
-            _write_in_place(file.target, new)
         else:
             _replace_by_rename(file, new)
     except OSError as error:
@@ -191,12 +188,3 @@ def _write_with_mode_and_owner(path: str, data: bytes, like: os.stat_result | No
         with contextlib.suppress(PermissionError):
             os.chown(path, like.st_uid, like.st_gid)
     os.chmod(path, mode)
-
-
-def _write_in_place(path: str, data: bytes) -> None:
-    """Keep the file itself, which has other names: a swap would cut them loose."""
-    with open(path, "r+b") as file:
-        file.write(data)
-        file.truncate()
-        file.flush()
-        os.fsync(file.fileno())
