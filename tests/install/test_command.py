@@ -105,7 +105,6 @@ def test_an_install_says_what_it_means_and_how_to_undo_it() -> None:
         "data    /data",
         "stores  usage figures, large results, messages and replies, past sessions too",
         "undo    brimline uninstall",
-        "diff    brimline install --dry-run --diff",
     ]
     assert plain == ["write   /s", *end]
     assert whole == [
