@@ -20,12 +20,11 @@ from typing import Any
 
 from brimline import models
 from brimline.compaction import blocks, compactor
-from brimline.compaction.layers import PREVIEWS
 from brimline.fast.policy import Policy
 from brimline.gauge import window
 
 _POLICIES: dict[str, dict[str, Any]] = {
-    "L1 alone": {"layers": (PREVIEWS,)},
+    "L1 alone": {"worth_ratio": 2.0},
     "layers, thinking bound": {"is_bound": True},
     "layers, as shipped": {},
 }

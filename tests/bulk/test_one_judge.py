@@ -11,7 +11,6 @@ from brimline.bulk import hook
 from brimline.bulk.judge import Rules
 from brimline.compaction import compactor
 from brimline.compaction.compactor import Settings, State
-from brimline.compaction.layers import PREVIEWS
 from brimline.settings.values import default_values
 
 from .conftest import LOG, SOURCE, cut, cut_as_sent, numbered
@@ -190,7 +189,7 @@ def _by_gateway(
 ) -> str | None:
     """What the model gets instead, by the layers, in a request that holds the same result."""
     values = default_values() | settings
-    layers = () if values["offload.preset"] == "off" else (PREVIEWS,)
+    has_previews = values["offload.preset"] != "off"
     rules = Rules(*[values[f"offload.{name}"] for name in Rules._fields])
     if tool == "Read":
         text = numbered(text)
@@ -209,7 +208,7 @@ def _by_gateway(
     ]
     body = {"model": "claude-sonnet-4-5", "tools": [{"name": "Read"}], "messages": messages}
     outcome = compactor.compact(
-        body, State(), Settings(layers=layers, rules=rules, arriving_ratio=1.0)
+        body, State(), Settings(has_previews=has_previews, rules=rules, arriving_ratio=1.0)
     )
     shown = outcome.body["messages"][-1]["content"][-1]["content"]
     return None if shown == text else json.dumps(shown)

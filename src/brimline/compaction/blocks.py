@@ -173,13 +173,6 @@ def body_with_beginning_replaced(body: Mapping[str, Any], cut: int, text: str) -
     return {**body, "messages": [{"role": "user", "content": [first, *own]}, *rest[1:]]}
 
 
-def fields_of_stand_in(block: Block, text: str, shortened: Mapping[str, Any] | None = None) -> Any:
-    """The fields of a block that say something else in its place."""
-    if block.kind == CALL:
-        return {"input": dict(shortened or {})}
-    return {"content": text} if block.kind == RESULT else {"text": text}
-
-
 def session_id_or_hash(body: Mapping[str, Any]) -> str:
     """The session that a request says it belongs to; without one, what its beginning says."""
     try:

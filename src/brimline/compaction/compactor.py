@@ -5,10 +5,10 @@
     answer = send(outcome.body)
     note_occupancy(state, answer["usage"])
 
-`layers.LAYERS` has what is done to a block, this module when: each layer at most once per request,
-after a refusal for the length once more, harder. What arrives is shown as a preview, at no price;
-what was sent is edited in one pass near the brim or not at all, since an edit costs the cache
-behind it, and on most models all thinking there. What was replaced stays replaced by the same
+`stand_ins` has what is said in the place of a block, this module when: each layer at most once per
+request, after a refusal for the length once more, harder. What arrives is shown as a preview, at no
+price; what was sent is edited in one pass near the brim or not at all, since an edit costs the
+cache behind it, and on most models all thinking there. What was replaced stays replaced by the same
 bytes: `outcome.fresh` is to be kept by whoever wants that to hold after a restart, and given back
 through `lookup`.
 """
@@ -19,11 +19,10 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from brimline.bulk import judge
+from brimline.bulk import cold, judge
 from brimline.bulk.judge import Rules
 from brimline.compaction import blocks, stand_ins
-from brimline.compaction.layers import LAYERS, PREVIEWS, RETRY, Layer, Look
-from brimline.compaction.references import Clock
+from brimline.transcript import clienttools
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -38,20 +37,33 @@ _TOO_LONG = re.compile(r"prompt is too long(?::\s*(\d+)\s*tokens?\s*>\s*(\d+))?"
 _ROOM_RATIO = 0.95
 # What is tried where a refusal names no figures.
 _LESS_RATIO = 0.9
-_REACTIVE_HOT = (10, 5, 2)
+# What goes near the brim: harder than a compaction without a model, as no other comes before it.
+_NEAR_BRIM = cold.Rule(
+    share=0.0,
+    warm_calls=3,
+    long_characters=600,
+    inputs_from=5,
+    input_characters=450,
+    hot_calls=3,
+    long_old_characters=400,
+)
+# After a refusal: so many of the last calls stay whole, whatever they are.
+_REACTIVE_HOT = (8, 4, 1)
+_REACTIVE_CHARACTERS = 800
 
 
 @dataclass(frozen=True)
 class Settings:
     """How hard the layers are."""
 
-    layers: tuple[Layer, ...] = LAYERS
+    has_previews: bool = True
+    """Whether what arrives is shown as a preview where it is bulk."""
     brim_tokens: int | None = 167_000
     """Where the client would compact; None where somebody else sees to that."""
     near_brim_ratio: float = 0.9
     """From here on the brim is near."""
-    hot_requests: int = 3
-    """What was referred to so recently stays in the pass near the brim."""
+    rule: cold.Rule = _NEAR_BRIM
+    """What goes near the brim."""
     worth_ratio: float = 0.2
     """What that pass has to free, of what is sent."""
     arriving_ratio: float = 0.8
@@ -72,14 +84,12 @@ class State:
     """By block; None where there is known to be nothing."""
     sent: list[str] | None = None
     """The blocks of the last request."""
-    drafts: dict[tuple[str, int], StandIn | None] = field(default_factory=dict)
     prompt_tokens: int | None = None
     """What the last request took of the window."""
     estimated_tokens: float = 0.0
     """What its blocks were estimated at."""
     refused_tokens: float | None = None
     """The breaker of the retry: open while the conversation is not smaller than this."""
-    clock: Clock = field(default_factory=Clock)
 
 
 @dataclass
@@ -139,7 +149,6 @@ def compact(
     case = _Case(body, found, state, settings)
     if blocks.asks_for_summary(found):
         return case.apply_drafts_and_make_outcome("compaction")
-    state.clock.note_references_in_conversation(found)
     case.draft_stand_ins()
     reason, cut = case.choose_reason_and_first_block()
     outcome = case.apply_drafts_and_make_outcome("conversation", reason, cut)
@@ -152,7 +161,7 @@ def compact(
 
 def copy_for_branch(state: State) -> State:
     """The state of a conversation that parts from another one; what stands in is looked up."""
-    return replace(state, standing={}, drafts={}, clock=Clock())
+    return replace(state, standing={})
 
 
 def rebuild_sent_request(
@@ -180,22 +189,22 @@ def compact_harder(
     breaker is open. A second refusal is told by `note_second_refusal`.
     """
     refusal = _TOO_LONG.search(message)
-    is_open = state.refused_tokens is not None or RETRY not in settings.layers
+    is_open = state.refused_tokens is not None
     if refusal is None or is_open or blocks.is_request_outside_conversation(body):
         return None
     history = blocks.read_blocks(body)
     if history is None:
         return None
     _note_known_stand_ins(state, history, lookup)
-    case = _Case(body, history, state, replace(settings, layers=LAYERS))
-    state.clock.note_references_in_conversation(history)
+    case = _Case(body, history, state, settings)
     before = case.sent_tokens
     wanted = before * _LESS_RATIO
     if refusal[1] and refusal[2]:
         used, allowed = int(refusal[1]), int(refusal[2])
         wanted = before - (used - allowed * _ROOM_RATIO) * min(1.0, before / used)
     for hot in _REACTIVE_HOT:
-        case.draft_stand_ins(hot)
+        hard = cold.Rule(0.0, hot, _REACTIVE_CHARACTERS, hot, _REACTIVE_CHARACTERS, hot)
+        case.draft_stand_ins(hard)
         if before - sum(map(case.tokens_one_draft_saves, case.drafts)) <= wanted:
             break
     outcome = case.apply_drafts_and_make_outcome("conversation", "refused")
@@ -250,46 +259,59 @@ class _Case:
 
     def __init__(self, body: Any, found: list[Block], state: State, settings: Settings) -> None:
         self.body, self.found, self.state, self.settings = body, found, state, settings
-        self.steps = found[-1].step + (found[-1].role == "assistant") if found else 0
         self.tokens = [(state.standing.get(block.id) or block).tokens for block in found]
         self.sent_tokens = sum(self.tokens)
         self.warm = 0
         self.drafts: dict[int, StandIn] = {}
+        self.cold: stand_ins.Cold | None = None
         read_bytes = int(settings.arriving_ratio * settings.rules.read_bytes)
         self.rules = settings.rules._replace(read_bytes=read_bytes)
 
-    def draft_stand_ins(self, hot: int | None = None) -> None:
-        """Draft what each block might be replaced by, if it were free."""
+    def draft_stand_ins(self, hard: cold.Rule | None = None) -> None:
+        """Draft what each block might be replaced by: what arrives, and near the brim what is cold.
+
+        Args:
+            hard: the rule after a refusal, where what was sent is held to it.
+        """
         self.warm = self._count_sent_before()
-        self.drafts = {}
-        is_hard = hot is not None
-        if not is_hard and self._is_near_brim():
-            hot = self.settings.hot_requests
-        first = self._first_behind_sent_and_thinking() if hot is None else 0
-        for position in filter(self._may_block_be_changed, range(first, len(self.found))):
-            look = self._facts_for_judging_block(position, hot, is_hard=is_hard)
-            drafts = (
-                layer.draft(layer.number, look) for layer in self.settings.layers if layer.draft
+        first = 0 if hard else self._first_behind_sent_and_thinking()
+        is_asked = self.settings.has_previews or hard
+        for position in range(first, len(self.found)) if is_asked else ():
+            self._draft_preview(position, is_hard=hard is not None)
+        if hard or self._is_near_brim():
+            self.cold = stand_ins.Cold(self.found, self.state.standing, hard or self.settings.rule)
+            lines = self.cold.bare()
+            self.drafts |= {at: one for at, one in lines.items() if self._may_block_be_changed(at)}
+
+    def _draft_preview(self, position: int, *, is_hard: bool) -> None:
+        """A preview of what is bulk, when it arrives; after a refusal also of what is long."""
+        block = self.found[position]
+        is_new = position >= self.warm and not self._is_repeat_of_replaced_call(position)
+        is_whole = block.kind == blocks.RESULT and not self.state.standing.get(block.id)
+        if is_whole and (is_new or is_hard) and self._may_block_be_changed(position):
+            preview = stand_ins.preview_stand_in(
+                block, self._was_path_edited, self.rules, was_read=is_hard
             )
-            draft = next(filter(None, drafts), None)
-            if draft is not None:
-                self.drafts[position] = draft
+            if preview:
+                self.drafts[position] = preview
+
+    def _was_path_edited(self, path: str) -> bool:
+        """Tell whether a call changed a file, which a command may name without its folder."""
+        ending = "/" + path.removeprefix("./")
+        edited = (
+            clienttools.file_of_call(block.arguments)
+            for block in self.found
+            if block.kind == blocks.CALL and block.tool in clienttools.EDITING
+        )
+        return any(path == changed or changed.endswith(ending) for changed in edited)
 
     def _may_block_be_changed(self, position: int) -> bool:
         """Tell whether any layer may be asked about a block."""
         block = self.found[position]
         standing = self.state.standing.get(block.id)
-        if block.kind == blocks.OTHER or (standing and standing.layer != PREVIEWS.number):
+        if block.kind == blocks.OTHER or (standing and standing.layer != stand_ins.PREVIEWS):
             return False
         return not judge.does_call_match_any(self.settings.rules.never, block.tool, block.arguments)
-
-    def _facts_for_judging_block(self, position: int, hot: int | None, *, is_hard: bool) -> Look:
-        block, state = self.found[position], self.state
-        standing, clock = state.standing.get(block.id), state.clock
-        age = self.steps - clock.last_step_referring_to(block)
-        is_cold = hot is not None and age >= hot
-        is_new = position >= self.warm and not self._is_repeat_of_replaced_call(position)
-        return Look(block, standing, is_cold, is_new, is_hard, clock, self.rules, state.drafts)
 
     def choose_reason_and_first_block(self) -> tuple[str, int]:
         """Return why and from which block on drafts are applied; what arrives is free."""
@@ -322,6 +344,8 @@ class _Case:
         report = Report(kind, original_tokens=sum(block.tokens for block in self.found))
         outcome = Outcome(self.body, report)
         applied = [at for at in self.drafts if at >= cut]
+        if self.cold and reason:
+            self.drafts |= self.cold.filled(self.drafts)
         first = min(applied, default=self.warm)
         for at in applied:
             block, draft, standing = self.found[at], self.drafts[at], self.state.standing

@@ -18,7 +18,6 @@ from urllib.parse import urlsplit
 from brimline import output
 from brimline.bulk import judge
 from brimline.compaction.compactor import Settings
-from brimline.compaction.layers import LAYERS, PREVIEWS
 from brimline.errors import BrimlineError
 from brimline.fast import clock, paths
 from brimline.settings import config, extras
@@ -223,7 +222,6 @@ class _Failures(logging.Handler):
 def _layer_settings(policy: Policy) -> Settings:
     """Return how hard the layers are: what the user keeps in the window stays in it here, too."""
     values = policy.values
-    is_off = values["offload.preset"] == "off"
-    layers = tuple(one for one in LAYERS if one is not PREVIEWS or not is_off)
     rules = judge.Rules(*[values[f"offload.{name}"] for name in judge.Rules._fields])
-    return Settings(layers=layers, rules=rules)
+    has_previews = values["offload.preset"] != "off"
+    return Settings(has_previews=has_previews, rules=rules)
