@@ -50,10 +50,7 @@ def test_a_link_is_not_followed(tmp_path: Path, which: str) -> None:
     assert os.listdir(tmp_path / "elsewhere") == []
 
 
-@pytest.mark.parametrize("derived", [True, False])
-def test_a_damaged_file_is_begun_anew_and_told_where_nothing_brings_it_back(
-    tmp_path: Path, derived: bool
-) -> None:
+def test_a_damaged_file_is_begun_anew(tmp_path: Path) -> None:
     """All that belonged to it goes; the next one finds an empty one."""
     folder = str(tmp_path)
     for ending in ("", "-wal", "-shm"):
@@ -62,14 +59,7 @@ def test_a_damaged_file_is_begun_anew_and_told_where_nothing_brings_it_back(
     def work(base: sqlite3.Connection) -> list[Any]:
         return base.execute("SELECT * FROM documents").fetchall()
 
-    if derived:
-        assert database.run_on_database(folder, work, derived=True) == []
-    else:
-        told = f"the search index in {folder} was damaged and is begun anew: add all of it again"
-        with pytest.raises(StoreError) as raised:
-            database.run_on_database(folder, work, derived=False)
-        assert str(raised.value) == told
-        assert database.run_on_database(folder, work, derived=False) == []
+    assert database.run_on_database(folder, work) == []
     assert [name for name in os.listdir(folder) if "1-7" in name] == []
     assert os.path.exists(f"{folder}/1-8.sqlite3")
     assert database.renewed == [f"{folder}/1-7.sqlite3"]

@@ -157,21 +157,6 @@ def test_entries_are_taken_in_together_or_not_at_all(store: Memory) -> None:
     assert rows(store, "SELECT ref, text FROM entries") == [("a", "otter")]
 
 
-def test_a_damaged_memory_is_told_unless_it_can_be_had_again(world: Path) -> None:
-    """It is begun anew either way."""
-    for place, settings in (("own", {}), ("copy", {"derived": True})):
-        store = Memory(str(world / place), **settings)
-        store.put_entries([Record("a", "otter")])
-        (file,) = (world / place).glob("*.sqlite3")
-        file.write_bytes(b"no database" * 999)
-        if settings:
-            assert store.search("otter") == []
-        else:
-            with pytest.raises(StoreError, match="was damaged and is begun anew: add all of it"):
-                store.search("otter")
-        assert store.put_entries([Record("a", "otter")]) == 1
-
-
 @pytest.mark.parametrize(
     ("entry", "problem"),
     [

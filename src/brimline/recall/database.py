@@ -97,24 +97,13 @@ _FROM_LAYOUT_3 = (
 renewed: list[str] = []
 
 
-def run_on_database(
-    folder: str,
-    work: Callable[[sqlite3.Connection], Answer],
-    *,
-    derived: bool = True,
-) -> Answer:
+def run_on_database(folder: str, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
     """Let some work have the database, made where it is missing and anew where it is damaged.
 
     The work may be begun again, and then finds nothing of what it wrote before.
 
-    Args:
-        folder: where the file lies.
-        work: what to do.
-        derived: whether what was in a damaged file can be had again.
-
     Raises:
-        StoreError: there is no full-text search here, or the file cannot be used, or it was damaged
-            and is begun anew.
+        StoreError: there is no full-text search here, or the file cannot be used.
     """
     problem: Exception | None = None
     for _ in range(_ATTEMPTS):
@@ -128,9 +117,6 @@ def run_on_database(
             if code in _DAMAGED:
                 with contextlib.suppress(OSError):
                     _replace_damaged_database(folder, path)
-                if not derived:
-                    told = "was damaged and is begun anew: add all of it again"
-                    raise StoreError(f"the search index in {folder} {told}") from error
             elif code not in _WORTH_ANOTHER_TRY:
                 break
         except OSError as error:

@@ -34,7 +34,7 @@ _FILES = "SELECT name, value FROM facts WHERE name GLOB 'file:*'"
 
 def open_or_make_memory(home_dir: str) -> turns.Memory:
     """The search over all that sessions said, and over what was kept of them."""
-    return turns.Memory(stored.search_folder(home_dir), derived=True)
+    return turns.Memory(stored.search_folder(home_dir))
 
 
 def run_if_memory(home_dir: str, task: Callable[[sqlite3.Connection], Any], nothing: Any) -> Any:

@@ -71,14 +71,11 @@ class Memory:
     """The entries in one folder, for any number of processes.
 
     Args:
-        folder: where the file lies, made where it is missing.
-        derived: whether the entries can be had again from elsewhere. Otherwise it is an error where
-            the file is found damaged; it is begun anew either way.
+        folder: where the file lies, made where it is missing, and anew where it is damaged.
     """
 
-    def __init__(self, folder: str, *, derived: bool = False) -> None:
+    def __init__(self, folder: str) -> None:
         self.folder = folder
-        self._derived = derived
 
     def add(self, entries: Iterable[Mapping[str, Any]]) -> int:
         """Take entries in: `id` and `text`, maybe `group`, `at`, `source`, `project`.
@@ -138,9 +135,9 @@ class Memory:
         """Let some work have the database.
 
         Raises:
-            StoreError: it cannot be used, or was damaged and is no copy of something else.
+            StoreError: it cannot be used.
         """
-        return database.run_on_database(self.folder, work, derived=self._derived)
+        return database.run_on_database(self.folder, work)
 
 
 def _read_candidates(
