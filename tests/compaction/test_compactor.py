@@ -484,7 +484,7 @@ def test_what_was_sent_before_is_the_same_bytes_again() -> None:
     assert (bare.body, bare.is_changed) == (body, False)
 
 
-def test_thinking_goes_behind_the_first_edit_or_all_of_it() -> None:
+def test_after_a_refusal_of_thinking_all_of_it_goes() -> None:
     """Where nothing was edited, or none is left, there is no other request to make."""
     talk = Talk()
     for number in range(3):
@@ -497,19 +497,18 @@ def test_thinking_goes_behind_the_first_edit_or_all_of_it() -> None:
     edited = next(block for block in found if block.kind == blocks.RESULT and block.step == 2)
     stand_in = stand_ins.StandIn(2, {"content": "a line"}, "key", 5.0)
 
-    def left_out(*, all_of_it: bool, is_edited: bool = True) -> list[int] | None:
+    def left_out(*, is_edited: bool) -> list[int] | None:
         fresh = {edited.id: stand_in} if is_edited else {}
         state = State(standing={**fresh})
         outcome = compactor.rebuild_sent_request(body, found, state.standing, None)
         outcome.fresh = fresh
-        made = compactor.outcome_without_thinking(body, found, state, outcome, all_of_it=all_of_it)
+        made = compactor.outcome_without_thinking(body, found, state, outcome)
         if made is None:
             return None
         return [thoughts.index(name) for name in made.fresh if name in thoughts]
 
-    assert left_out(all_of_it=False) == [2]
-    assert left_out(all_of_it=True) == [0, 1, 2]
-    assert left_out(all_of_it=True, is_edited=False) is None
+    assert left_out(is_edited=True) == [0, 1, 2]
+    assert left_out(is_edited=False) is None
 
 
 def test_a_conversation_that_parts_from_another_keeps_its_figures_and_no_state_of_blocks() -> None:
@@ -686,7 +685,7 @@ def test_the_request_without_thinking_keeps_its_edits_and_its_marker() -> None:
     outcome = compactor.compact(talk.body(), state, Settings(brim_tokens=10_000))
     found = blocks.read_blocks(talk.body()) or []
 
-    made = compactor.outcome_without_thinking(talk.body(), found, state, outcome, all_of_it=True)
+    made = compactor.outcome_without_thinking(talk.body(), found, state, outcome)
 
     assert outcome.marked is not None
     assert made

@@ -79,7 +79,7 @@ def test_what_is_of_no_conversation_passes_as_is(conversations: Conversations, r
     assert (passing.raw, passing.known, passing.outcome) == (raw, None, None)
     assert conversations.body_as_if_sent(raw, {}) == raw
     assert not conversations.shorten_refused_in_place(passing, b"prompt is too long")
-    assert not conversations.drop_thinking_in_place(passing, all_of_it=True)
+    assert not conversations.drop_thinking_in_place(passing)
 
 
 def test_a_refused_request_is_made_shorter_once(conversations: Conversations) -> None:
@@ -400,11 +400,7 @@ def test_a_refusal_of_thinking_leaves_out_only_what_our_edits_made_invalid(
     plain = conversations.prepare_request(raw_of(Talk()), _session(1))
     edited = conversations.prepare_request(raw_of(bulky()), _session(2))
 
-    told = [
-        conversations.drop_thinking_in_place(passing, all_of_it=all_of_it)
-        for passing in (plain, edited)
-        for all_of_it in (False, True)
-    ]
+    told = [conversations.drop_thinking_in_place(passing) for passing in (plain, edited)]
 
-    assert told == [False] * 4
+    assert told == [False, False]
     assert edited.raw != edited.original

@@ -164,24 +164,6 @@ def test_variables_are_those_that_the_client_would_see(
     assert {name: value for name, value in env.items() if name in ranks["user"]} == expected
 
 
-@pytest.mark.parametrize("variable", ["ANTHROPIC_BASE_URL", "https_proxy", "SSL_CERT_FILE"])
-def test_of_a_folder_that_is_not_trusted_the_person_is_told_what_does_not_count(
-    world: Path, capsys: pytest.CaptureFixture[str], variable: str
-) -> None:
-    """Where it names a way to a service, and not for any other variable."""
-    path = clientsettings.path_by_scope(str(world / "project"))["local"]
-    write_variables(path, OTHER="1")
-    assert "OTHER" not in launching._env_with_client_settings({}, None)
-    quiet = capsys.readouterr().err
-    write_variables(path, **{variable: "x"})
-    launching._env_with_client_settings({}, "user")
-    unread = capsys.readouterr().err
-    launching._env_with_client_settings({"env": "none"}, None)
-
-    assert (quiet, unread) == ("", "")
-    assert "this folder's own settings name a service" in capsys.readouterr().err
-
-
 def test_a_value_of_a_variable_is_text() -> None:
     """What is not an object of variables holds none."""
     assert launching._env_of_settings_document({"env": {"A": 1, "B": "x"}}) == {"A": "1", "B": "x"}
@@ -212,15 +194,6 @@ def test_settings_are_written_for_the_user_alone_and_go_in_the_end(world: Path) 
     assert {Path(path).name, Path(other).name, "run-young"} < names
     assert "run-old" not in names
     assert [file.name for file in folder.glob("run-*")] == ["run-young"]
-
-
-def test_where_the_data_folder_cannot_hold_them_settings_are_written_elsewhere(world: Path) -> None:
-    """A session begins all the same."""
-    (world / "brimline").write_text("no folder")
-
-    with launching._temporary_settings_file({"a": 1}) as path:
-        assert Path(path).name.startswith("brimline-run-")
-        assert Path(path).read_text() == '{"a": 1}'
 
 
 @pytest.mark.parametrize(

@@ -733,18 +733,6 @@ def test_a_request_of_new_things_is_known_by_its_thread(body: bytes, is_continua
     assert proxy._lacks_earlier_messages(body) is is_continuation
 
 
-@pytest.mark.parametrize(
-    ("accepted", "asked"), [(b"br, gzip", b"gzip"), (b"br, zstd", b"identity"), (b"gzip", b"gzip")]
-)
-def test_an_answer_is_asked_for_in_an_encoding_we_can_read(accepted: bytes, asked: bytes) -> None:
-    """All other headers stay."""
-    headers = [(b"accept-encoding", accepted), (b"x", b"gzip, br")]
-
-    scope = proxy._scope_with_readable_encodings({"headers": headers, "a": 1}, dict(headers))
-
-    assert scope == {"headers": [(b"accept-encoding", asked), (b"x", b"gzip, br")], "a": 1}
-
-
 def test_the_beginning_of_an_answer_is_read_ahead_and_handed_on_all_the_same() -> None:
     """As long as a refusal can be; the chunks stay as they came."""
     sizes = [200 << 10, 60 << 10, 5]

@@ -66,11 +66,9 @@ def test_who_watches_hears_how_many_bytes_were_read(session: SessionBuilder, hom
         (0, ""),
         (1, "\nMeasured before a purge, which took out ~1 tokens."),
         (1_200, "\nMeasured before a purge, which took out ~1,200 tokens."),
-        (-1, "\nMeasured before a restore, which brought back ~1 tokens."),
-        (-1_200, "\nMeasured before a restore, which brought back ~1,200 tokens."),
     ],
 )
-def test_what_was_taken_out_or_brought_back_since_is_told_last(
+def test_what_was_taken_out_since_is_told_last(
     session: SessionBuilder, home_dir: str, purged: int, end: str
 ) -> None:
     """Where it was anything."""

@@ -223,16 +223,15 @@ def undo_fresh_stand_ins(state: State, outcome: Outcome) -> None:
 
 
 def outcome_without_thinking(
-    body: Any, found: list[Block], state: State, outcome: Outcome, *, all_of_it: bool
+    body: Any, found: list[Block], state: State, outcome: Outcome
 ) -> Outcome | None:
-    """The request again, without the thinking behind its first new edit, or without any.
+    """The request again, without any thinking.
 
     None where nothing of ours is in it, or no thinking is left.
     """
-    edited = [at for at, block in enumerate(found) if block.id in outcome.fresh]
     case = _Case(body, found, state, Settings())
-    thoughts = case.leave_out_thinking_from(0 if all_of_it else min(edited, default=0))
-    if not outcome.is_changed or not thoughts:
+    thoughts = case.leave_out_thinking_from(0) if outcome.is_changed else {}
+    if not thoughts:
         return None
     again = replace(outcome, fresh=outcome.fresh | thoughts)
     case.put_stand_ins_into_outcome(again, outcome.marked)

@@ -120,7 +120,7 @@ class Conversations:
 
         return self._replace_refused_in_place(passing, shorter_outcome)
 
-    def drop_thinking_in_place(self, passing: Passing, *, all_of_it: bool) -> bool:
+    def drop_thinking_in_place(self, passing: Passing) -> bool:
         """After a refusal of thinking: whether there is a form without it, now in its place.
 
         What is not refused because of our edits is the client's own affair.
@@ -130,9 +130,7 @@ class Conversations:
             return False
 
         def outcome_without_thinking(state: State) -> Outcome | None:
-            return compactor.outcome_without_thinking(
-                passing.body, passing.found, state, before, all_of_it=all_of_it
-            )
+            return compactor.outcome_without_thinking(passing.body, passing.found, state, before)
 
         return self._replace_refused_in_place(passing, outcome_without_thinking)
 

@@ -163,10 +163,7 @@ class Proxy:
         if talks is None:
             return None
         forms = {
-            _BOUND: [
-                partial(talks.drop_thinking_in_place, passing, all_of_it=False),
-                partial(talks.drop_thinking_in_place, passing, all_of_it=True),
-            ],
+            _BOUND: [partial(talks.drop_thinking_in_place, passing)],
             _TOO_LONG: [partial(talks.shorten_refused_in_place, passing, message)],
         }
         is_sent = False

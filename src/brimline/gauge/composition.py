@@ -283,12 +283,12 @@ class Ledger:
         is_known = self.estimated_tokens > _TELLING_TOKENS
         return self.measured_tokens / self.estimated_tokens if is_known else 1.0
 
-    def ids_of_calls_with_results(self, *, ours: bool) -> frozenset[str]:
-        """The calls with results in the latest request: lines of ours by now, or whole."""
+    def ids_of_replaced_calls(self) -> frozenset[str]:
+        """The calls with results in the latest request that are lines of ours by now."""
         new = self.last.pieces if self.last else []
         held = [*(share.piece for share in self.shares), *(piece for piece, _, _ in new)]
         return frozenset(
-            piece.call_id for piece in held if piece.kind == "tool_result" and piece.ours == ours
+            piece.call_id for piece in held if piece.kind == "tool_result" and piece.ours
         )
 
     def _start_over_at_compaction(self) -> None:

@@ -38,12 +38,11 @@ class Context:
     # Estimated: what the next request would take had the last compaction not been.
     undone_tokens: int = 0
     # The calls with results in the last request in whose place is a line of ours by now, and the
-    # same for the last request before that compaction; and those whose results are whole.
+    # same for the last request before that compaction.
     replaced_calls: frozenset[str] = frozenset()
     undone_calls: frozenset[str] = frozenset()
-    whole_calls: frozenset[str] = frozenset()
     # Estimated: what purges took out after the last request, by the call whose result it was;
-    # under "" what no call's result took. Below 0 is what came back.
+    # under "" what no call's result took.
     purged: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -86,11 +85,7 @@ class Context:
 
     def _tokens_purged_from_request(self, calls: frozenset[str]) -> int:
         """Sum up what purges took out of a request; what came later is estimated from the texts."""
-        return sum(
-            tokens
-            for call, tokens in self.purged.items()
-            if not call or call in (calls if tokens > 0 else self.whole_calls)
-        )
+        return sum(tokens for call, tokens in self.purged.items() if not call or call in calls)
 
 
 def estimate_after_compaction(path: str) -> int | None:
@@ -129,7 +124,7 @@ class ContextReader:
         if is_new and not found.was_undone:
             last = self._ledger.last
             self._undone_tokens = last.request.tokens if last else 0
-            self._undone_calls = self._ledger.ids_of_calls_with_results(ours=True)
+            self._undone_calls = self._ledger.ids_of_replaced_calls()
             self._undone_tokens += self._estimate_unsent_tokens()
         elif entry.pieces and not found.is_copy:
             self._undone_tokens += self._sum_estimated_tokens(entry.pieces)
@@ -150,9 +145,8 @@ class ContextReader:
             since,
             ledger.floor_tokens,
             self._undone_tokens,
-            ledger.ids_of_calls_with_results(ours=True),
+            ledger.ids_of_replaced_calls(),
             self._undone_calls,
-            ledger.ids_of_calls_with_results(ours=False),
         )
 
     def _estimate_unsent_tokens(self) -> int:

@@ -67,7 +67,5 @@ def text(document: dict[str, Any], purged_tokens: int = 0) -> str:
         settings = "brimline config explain guard.tiers (also guard.ceiling, guard.preset)"
         rows.append(("tune", settings))
     purged = f"\nMeasured before a purge, which took out ~{purged_tokens:,} tokens."
-    if purged_tokens < 0:
-        purged = f"\nMeasured before a restore, which brought back ~{-purged_tokens:,} tokens."
     shown = f"Session {document['session_id']}\n" + output.name_value_text(rows)
     return shown + (purged if purged_tokens else "")

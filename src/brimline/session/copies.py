@@ -102,20 +102,14 @@ def deleted_at(session: str, cleanup_days: int | None) -> float:
 def purged_tokens_by_call_since(home_dir: str, path: str, measured_at: str | None) -> Counter[str]:
     """Count the tokens, estimated, that purges took out of a copy's context after a time.
 
-    By the call whose result it was; under "" what no call's result took. Below 0 is what a purge
-    had taken out by then and a copy from the store has again.
+    By the call whose result it was; under "" what no call's result took.
     """
     moment = clock.parse_utc(measured_at)
     copy = copy_of_id(home_dir, find.session_id_of(path))
-    found, is_whole, left = Counter[str](), False, _MOST_GENERATIONS
-    while moment and copy and left:
+    found, left = Counter[str](), _MOST_GENERATIONS
+    while moment and copy and copy.at > moment and copy.kind != RESTORED and left:
         others = max(0, copy.context_tokens - sum(copy.tokens_of.values()))
-        tokens = copy.tokens_of | {"": others}
-        if copy.at > moment and not is_whole:
-            found.update(tokens)
-        elif copy.at <= moment and is_whole:
-            found.subtract(tokens)
-        is_whole |= copy.kind == RESTORED
+        found.update(copy.tokens_of | {"": others})
         copy, left = copy_of_id(home_dir, copy.original_session), left - 1
     return found
 

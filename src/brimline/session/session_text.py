@@ -85,10 +85,8 @@ def _context_lines(context: dict[str, Any]) -> list[str]:
     lines = ["", output.wrapped_text(told)]
     if purged := context["purged_since_tokens_estimated"]:
         next_one = context["next_request_tokens_estimated"]
-        how = f"purge, which took out ~{purged:,}"
-        if purged < 0:
-            how = f"restore, which brought back ~{-purged:,}"
-        lines.append(output.wrapped_text(f"That was before a {how}: the next one ~{next_one:,}"))
+        told = f"That was before a purge, which took out ~{purged:,}: the next one ~{next_one:,}"
+        lines.append(output.wrapped_text(told))
     return [*lines, *composition_text.part_lines(context), *composition_text.reread_lines(context)]
 
 
