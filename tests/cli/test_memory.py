@@ -14,6 +14,7 @@ from brimline.cli import memory_commands
 from brimline.errors import StateError
 from brimline.fast import paths
 from brimline.recall import hot, textfile
+from brimline.settings import clientsettings
 from brimline.testing import SessionBuilder
 
 if TYPE_CHECKING:
@@ -189,28 +190,31 @@ def test_the_folder_is_the_one_the_client_uses(world: Path, folder: Path) -> Non
     worktree.mkdir()
     (worktree / ".git").write_text(f"gitdir: {project}/.git/worktrees/tree\n", encoding="utf-8")
     back = project / ".git" / "worktrees" / "tree" / "gitdir"
-    assert hot.memory_folder(str(inner)) == str(folder)
+    assert clientsettings.memory_folder(str(inner)) == str(folder)
     # Anybody can name a repository: it has to know of the worktree.
     for told in (None, f"{world}/other/.git\n"):
         back.write_text(told, encoding="utf-8") if told else None
         assert (
-            hot.memory_folder(f"{worktree}")
+            clientsettings.memory_folder(f"{worktree}")
             == f"{paths.project_transcripts_dir(str(worktree))}/memory"
         )
     back.write_text(f"{worktree}/.git\n", encoding="utf-8")
-    assert hot.memory_folder(str(worktree)) == str(folder)
+    assert clientsettings.memory_folder(str(worktree)) == str(folder)
 
     part = project / "part"
     part.mkdir()
     (part / ".git").write_text("gitdir: ../.git/modules/part\n", encoding="utf-8")
-    assert hot.memory_folder(str(part)) == f"{paths.project_transcripts_dir(str(part))}/memory"
+    assert (
+        clientsettings.memory_folder(str(part))
+        == f"{paths.project_transcripts_dir(str(part))}/memory"
+    )
 
     (project / ".claude").mkdir()
     (project / ".claude" / "settings.json").write_text('{"autoMemoryDirectory": "/etc"}')
-    assert hot.memory_folder(str(project)) == str(folder)
+    assert clientsettings.memory_folder(str(project)) == str(folder)
     config.mkdir(parents=True, exist_ok=True)
     (config / "settings.json").write_text('{"autoMemoryDirectory": "~/notes"}', encoding="utf-8")
-    assert hot.memory_folder(str(project)) == f"{world}/home/notes"
+    assert clientsettings.memory_folder(str(project)) == f"{world}/home/notes"
 
 
 def test_a_damaged_search_file_is_told_and_no_empty_name_forgets(

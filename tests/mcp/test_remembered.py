@@ -11,6 +11,7 @@ from brimline.fast import clock
 from brimline.mcp import remembered
 from brimline.recall import hits
 from brimline.recall.record import Hit, Record
+from brimline.settings import clientsettings
 from brimline.transcript.project import Project
 
 NOW = 1_800_000_000.0

@@ -21,6 +21,7 @@ from brimline.hooks import entry
 from brimline.recall import deep, hits, hot, stored
 from brimline.recall.deep import _LARGEST_FILE
 from brimline.recall.record import Record
+from brimline.settings import clientsettings
 from brimline.state import forgotten
 from brimline.testing import event, text_block
 
@@ -210,7 +211,7 @@ def test_a_topic_that_was_shortened_leaves_nothing_of_its_former_parts(
     brimline(*topic, "By tag.\n\n" + "Wait for the green light. " * 80 + "\n\nAsk the flamingo.")
     assert found(brimline, "flamingo")[0]["id"].endswith("#3")
 
-    path = Path(hot.memory_folder(project_dir), "deploys.md")
+    path = Path(clientsettings.memory_folder(project_dir), "deploys.md")
     path.write_text(path.read_text().partition("Wait")[0])
     brimline("memory", "index")
 
@@ -237,7 +238,7 @@ def test_notes_checkpoints_and_topics_are_found_and_go_with_their_files(
     assert found(brimline, "ostrich")[0]["source"] == "note"
     assert found(brimline, "flamingo")[0]["source"] == "topic"
     assert found(brimline, "toucan")[0]["source"] == "checkpoint"
-    path = Path(hot.memory_folder(project_dir), "deploys.md")
+    path = Path(clientsettings.memory_folder(project_dir), "deploys.md")
     path.write_text(path.read_text().partition("By tag")[0] + "From the pelican branch.")
     brimline("memory", "index")
     assert found(brimline, "pelican")[0]["source"] == "topic"
@@ -473,7 +474,7 @@ def test_what_was_said_between_calls_is_joined_up_to_a_parts_size(
 def test_a_topic_is_taken_in_by_itself(home_dir: str, project_dir: str) -> None:
     """Nothing else is read; the project is that of the sessions beside it."""
     talked(project_dir)
-    here = Path(hot.memory_folder(project_dir))
+    here = Path(clientsettings.memory_folder(project_dir))
     other = Path(paths.client_config_dir(), "projects", "-home-dev-other", "memory")
     for folder in (here, other):
         hot.add_topic(
@@ -523,7 +524,7 @@ def test_what_changed_last_is_read_first(home_dir: str, project_dir: str) -> Non
 
 def test_of_a_large_topic_the_beginning_is_read(home_dir: str, project_dir: str) -> None:
     """A checkpoint the same; what cannot be read is as if it were not there."""
-    folder = Path(hot.memory_folder(project_dir))
+    folder = Path(clientsettings.memory_folder(project_dir))
     folder.mkdir(parents=True)
     head = "---\nname: a\ndescription: b\ntype: user\n---\n\n"
     blanks = " " * ((_LARGEST_FILE) - len(head) - 3)

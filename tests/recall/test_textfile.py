@@ -120,6 +120,17 @@ def test_bytes_that_are_no_text_stay_and_what_is_the_same_is_not_written(path: P
     assert path.stat().st_ino != node
 
 
+def test_what_was_changed_meanwhile_is_left_as_it_is(path: Path) -> None:
+    """And what cannot be replaced leaves nothing beside it."""
+    path.write_bytes(b"theirs")
+
+    assert textfile.try_replace_if_unchanged(str(path), b"seen", "ours") is False
+    assert path.read_bytes() == b"theirs"
+    assert textfile.try_replace_if_unchanged(str(path), b"theirs", "ours") is True
+    assert path.read_bytes() == b"ours"
+    assert os.listdir(path.parent) == ["MEMORY.md"]
+
+
 def test_a_linked_folder_is_refused_unless_it_is_the_clients_own(world: Path) -> None:
     """There it is the user who put it."""
     (world / "real").mkdir()
@@ -145,7 +156,7 @@ def test_a_change_that_fails_leaves_no_file(path: Path, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(os, "replace", fail)
     with pytest.raises(OSError, match="No space left"):
-        textfile.change_lines(str(path), lambda _: ["after"])
+        textfile.try_replace_if_unchanged(str(path), b"before", "after")
 
     assert [(one.name, one.read_bytes()) for one in path.parent.iterdir() if one.is_file()] == [
         (path.name, b"before")

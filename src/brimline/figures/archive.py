@@ -72,7 +72,8 @@ def write_session_lines(home_dir: str, changed: list[Session], until: float = fl
             for one in changed:
                 # Of two that were made at once, the one that knows more stays.
                 there = parse_line(lines.pop(one.session_id, None))
-                lines[one.session_id] = _encode_line(max(one, there or one, key=_lastfigure_time))
+                newest = max(one, there or one, key=lambda each: each.last_at)
+                lines[one.session_id] = _encode_line(newest)
             while sum(map(len, lines.values())) > _LARGEST_FILE_BYTES:
                 del lines[next(iter(lines))]
             io.replace_file(path, b"".join(lines.values()))
@@ -111,13 +112,6 @@ def figures_before_first_of(before: list[Value], now: list[Value]) -> list[Value
 
 def figure_time(figure: Any) -> float:
     return (figure["at"] if isinstance(figure, dict) else figure.at) or 0.0
-
-
-def _lastfigure_time(session: Session) -> float:
-    return max(
-        map(figure_time, [*session.events[-1:], *session.requests[-1:], *session.recorded[-1:]]),
-        default=0.0,
-    )
 
 
 def _history_file(home_dir: str) -> str:

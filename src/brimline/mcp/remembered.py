@@ -20,6 +20,7 @@ from brimline.foreign import flatten, quote
 from brimline.output import one_line
 from brimline.recall import deep, hot, stored, together, turns
 from brimline.recall.hits import open_or_make_memory, progress_text, reading_progress_if_unfinished
+from brimline.settings import clientsettings
 
 if TYPE_CHECKING:
     from brimline.recall.record import Hit
@@ -116,7 +117,9 @@ def save_topic(project_dir: str, arguments: dict[str, Any]) -> str:
     parts = [arguments.get(name) for name in names]
     if not all(isinstance(part, str) for part in parts):
         raise BrimlineError("`remember` needs name, type, description and text (strings)")
-    topic = hot.add_topic(hot.memory_folder(project_dir), *map(str, parts), source="model")
+    topic = hot.add_topic(
+        clientsettings.memory_folder(project_dir), *map(str, parts), source="model"
+    )
     return f"Kept in {topic.path}. Its line in the index is before you in every session."
 
 

@@ -22,6 +22,7 @@ from brimline.masking import mask
 from brimline.recall import hits, hot, stored, turns
 from brimline.recall.record import Record
 from brimline.recall.turns import STEP
+from brimline.settings import clientsettings
 from brimline.state import forgotten
 from brimline.transcript import find, read, row, words
 from brimline.transcript.project import is_within, real_folder
@@ -163,7 +164,7 @@ def find_sources(home_dir: str, project_dir: str) -> Iterator[Source]:
             yield from _yield_source_if_there(f"{folder}/{notes.FILE_NAME}", read_notes)
             yield from _yield_source_if_there(f"{folder}/{ledger.LEDGER_FILE}", read_notes)
     folders = glob.glob(f"{glob.escape(paths.client_config_dir())}/projects/*/memory")
-    for folder in dict.fromkeys([hot.memory_folder(project_dir), *folders]):
+    for folder in dict.fromkeys([clientsettings.memory_folder(project_dir), *folders]):
         for name in hot.topic_file_names(folder):
             yield from _yield_source_if_there(f"{folder}/{name}", read_topic)
 
@@ -448,7 +449,7 @@ def _rows_that_may_hold_speech(lines: Iterable[read.Line]) -> Iterator[tuple[int
 def _read_topic(project_dir: str, source: Source, *_: Any) -> tuple[list[Record], str]:
     folder = os.path.dirname(source.path)
     project = project_dir
-    if folder != hot.memory_folder(project_dir):
+    if folder != clientsettings.memory_folder(project_dir):
         sessions = glob.glob(f"{glob.escape(os.path.dirname(folder))}/*.jsonl")
         project = next((one for one in map(find.folder_it_began_in, sessions) if one), "")
     raw = io.read_file(source.path, _LARGEST_FILE)

@@ -97,17 +97,8 @@ def _lines_with_most_words(whole: str, query: str) -> list[str]:
     counts = [sum(stem in stored.folded_text(line) for stem in stems) for line in lines]
     best = sorted(range(len(lines)), key=lambda at: (-counts[at], at))[:_SHOWN_LINES]
     fitting = [at for at in sorted(best) if counts[at]]
-    return [_line_part_around_word(lines[at], stems) for at in fitting or range(len(lines))[:1]]
-
-
-def _line_part_around_word(line: str, stems: Sequence[str]) -> str:
-    """A line, or of a long one the part in which the query's first word is."""
-    if len(line) <= _LINE_CHARACTERS:
-        return line
-    folded = stored.folded_text(line)
-    first = min((at for stem in stems if (at := folded.find(stem)) >= 0), default=0)
-    start = max(0, first - _LINE_CHARACTERS // 4)
-    return ("…" if start else "") + line[start:]
+    shown = [lines[at] for at in fitting or range(len(lines))[:1]]
+    return [stored.clip_line_around_term(line, stems or [""], _LINE_CHARACTERS) for line in shown]
 
 
 def _stems_of_query_words(query: str) -> list[str]:

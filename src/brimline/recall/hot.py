@@ -16,7 +16,6 @@ from brimline.fast import io
 from brimline.foreign import flatten
 from brimline.masking import mask
 from brimline.recall import frontmatter, textfile
-from brimline.settings import clientsettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -64,11 +63,6 @@ class Problem(NamedTuple):
     text: str
 
 
-def memory_folder(project_dir: str) -> str:
-    """Return where the memory of a project lies."""
-    return clientsettings.memory_folder(project_dir)
-
-
 def topic_file_names(place: str) -> list[str]:
     """The names of what may be topics, links left out; none where the folder is a link."""
     try:
@@ -91,7 +85,8 @@ def add_topic(
         StateError: the type is unknown, a part is missing, or it is there already.
     """
     name, description, text = (_to_masked_line(name), _to_masked_line(description), mask(text))
-    _refuse_unknown_type(kind)
+    if kind not in TYPES:
+        raise StateError(f"there is no type {kind!r}: use {', '.join(TYPES)}")
     if name.startswith((".", "/", "~")):
         raise StateError(f"{name!r} is not a name for a topic: it looks like a path")
     if not name or not description or not text.strip():
@@ -196,11 +191,6 @@ def parse_topic(path: str, raw: bytes) -> Topic:
         problem = f"its type {parts['type']!r} is none of {', '.join(TYPES)}"
         line = next((number for number, row in enumerate(front, 2) if "type:" in row), 1)
     return Topic(path, **parts, text=text, problem=problem, line=line)
-
-
-def _refuse_unknown_type(kind: str) -> None:
-    if kind not in TYPES:
-        raise StateError(f"there is no type {kind!r}: use {', '.join(TYPES)}")
 
 
 def _find_duplicates(known: list[Topic]) -> Iterator[Problem]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 LARGEST_BYTES = 1 << 20
+_TRIES = 20
 
 
 def read_whole_file(path: str) -> bytes:
@@ -83,16 +84,30 @@ def change_lines(path: str, changed: Callable[[list[str]], list[str]]) -> None:
     """Change a file by its lines, from what it holds at that moment.
 
     Raises:
-        StateError: it cannot be read whole, or could not be afterwards.
+        StateError: it cannot be read whole, or is changed by somebody else all the time.
     """
-    with _hold_folder_lock(os.path.dirname(path)):
+    for _ in range(_TRIES):
         before = read_whole_file(path)
-        after = changed(decode_lines(before))
-        if after == decode_lines(before):
+        now = decode_lines(before)
+        after = changed(list(now))
+        text = "".join([f"{line}\n" for line in after])
+        if after == now or try_replace_if_unchanged(path, before, text):
             return
-        end = "\r\n" if before.partition(b"\n")[0].endswith(b"\r") else "\n"
-        data = "".join([f"{line}{end}" for line in after]).encode("utf-8", "surrogateescape")
-        refuse_too_large(path, data)
+    raise StateError(f"{path} is being changed by another program: try again")
+
+
+def try_replace_if_unchanged(path: str, before: bytes, text: str) -> bool:
+    """Put a new file in the place of one that still holds what was seen.
+
+    Raises:
+        StateError: either of them cannot be read whole.
+    """
+    end = "\r\n" if before.partition(b"\n")[0].endswith(b"\r") else "\n"
+    data = text.replace("\n", end).encode("utf-8", "surrogateescape")
+    refuse_too_large(path, data)
+    with _hold_folder_lock(os.path.dirname(path)):
+        if read_whole_file(path) != before:
+            return False
         temporary = f"{path}.{os.getpid()}.{time.monotonic_ns()}.tmp"
         io.create_exclusively(temporary, data)
         try:
@@ -102,6 +117,7 @@ def change_lines(path: str, changed: Callable[[list[str]], list[str]]) -> None:
         except BaseException:
             io.remove(temporary)
             raise
+    return True
 
 
 @contextlib.contextmanager
