@@ -511,18 +511,6 @@ def test_after_a_refusal_of_thinking_all_of_it_goes() -> None:
     assert left_out(is_edited=False) is None
 
 
-def test_a_conversation_that_parts_from_another_keeps_its_figures_and_no_state_of_blocks() -> None:
-    """What the one does later is not the other's."""
-    state = State()
-    cooled(state, 12)
-    compactor.note_occupancy(state, {"input_tokens": 9_000})
-
-    parted = compactor.copy_for_branch(state)
-
-    assert parted.standing == {}
-    assert (parted.sent, parted.prompt_tokens) == (state.sent, 9_000)
-
-
 def test_a_preview_that_nothing_refers_to_becomes_a_line_and_stays_one() -> None:
     """The same line from then on, whatever comes later."""
     state, talk = State(), Talk()

@@ -159,11 +159,6 @@ def compact(
     return outcome
 
 
-def copy_for_branch(state: State) -> State:
-    """The state of a conversation that parts from another one; what stands in is looked up."""
-    return replace(state, standing={})
-
-
 def rebuild_sent_request(
     body: Any, found: list[Block], standing: Mapping[str, StandIn | None], marked: int | None
 ) -> Outcome:

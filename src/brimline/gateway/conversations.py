@@ -164,7 +164,7 @@ class Conversations:
             with self._lock:
                 known = self._known.get(passing.name)
             if known is None:
-                state = self._state_from_disk_or_parent_branch(passing)
+                state = self._state_from_disk(passing)
             else:
                 with known.lock:
                     state = copy.deepcopy(known.state)
@@ -308,22 +308,17 @@ class Conversations:
         with self._lock:
             known = self._known.pop(passing.name, None)
             if known is None or not is_on_disk:  # new here, or forgotten meanwhile
-                known = _Known(self._state_from_disk_or_parent_branch(passing))
+                known = _Known(self._state_from_disk(passing))
             self._known[passing.name] = known
             while len(self._known) > _MOST_CONVERSATIONS:
                 self._known.popitem(last=False)
             return known
 
-    def _state_from_disk_or_parent_branch(self, passing: Passing) -> State:
-        """What is on disk of a conversation, or is known of those that it may have parted from."""
-        last = dict(reversed(passing.requests))
-        others = [self._known[name].state for name in last if name in self._known]
-        if others and passing.name not in last:
-            alike = partial(compactor.count_common_leading_blocks, passing.names)
-            return compactor.copy_for_branch(max(others, key=lambda state: alike(state.sent or [])))
+    def _state_from_disk(self, passing: Passing) -> State:
+        """What is on disk of a conversation, or of the one that it goes on from."""
         state = compactor.State()
         if passing.requests:
-            newest = passing.requests[0][1]
+            last, newest = dict(reversed(passing.requests)), passing.requests[0][1]
             self._restore_state_from_last_request(passing, state, last.get(passing.name, newest))
         return state
 
