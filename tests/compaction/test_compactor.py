@@ -133,6 +133,23 @@ def test_the_cheapest_layer_takes_a_block_and_what_is_recent_stays() -> None:
     assert {one.layer for one in outcome.fresh.values()} == {1, 2, 5}
 
 
+@pytest.mark.parametrize(("since", "is_gone"), [(2, False), (3, True)])
+def test_what_came_in_the_last_requests_stays_however_many_calls_brought_it(
+    since: int, *, is_gone: bool
+) -> None:
+    """The model has hardly looked at it."""
+    talk = Talk()
+    for number in range(6):
+        talk.read(f"/w/file{number}.py")
+    first, *rest = talk.messages
+    parts = [[part for message in rest[at::2] for part in message["content"]] for at in (0, 1)]
+    called = {"role": "assistant", "content": parts[0]}
+    talk.messages = [first, called, {"role": "user", "content": parts[1]}]
+    talk.idle(since)
+
+    assert pressed(talk.body()).is_changed is is_gone
+
+
 @pytest.mark.row("S2-15")
 def test_nearly_every_request_leaves_what_was_sent_before_as_it_was() -> None:
     """Files are read, changed and left behind: 19 of 20 requests take the fast way."""

@@ -64,6 +64,8 @@ class Settings:
     """From here on the brim is near."""
     rule: cold.Rule = _NEAR_BRIM
     """What goes near the brim."""
+    hot_requests: int = 3
+    """What so many of the last requests brought stays then, however many calls they made."""
     worth_ratio: float = 0.2
     """What that pass has to free, of what is sent."""
     arriving_ratio: float = 0.8
@@ -274,8 +276,9 @@ class _Case:
             self._draft_preview(position, is_hard=hard is not None)
         if hard or self._is_near_brim():
             self.cold = stand_ins.Cold(self.found, self.state.standing, hard or self.settings.rule)
-            lines = self.cold.bare()
-            self.drafts |= {at: one for at, one in lines.items() if self._may_block_be_changed(at)}
+            lines, hot = self.cold.bare(), 1 if hard else self.settings.hot_requests
+            old = [at for at in lines if self.found[-1].step - self.found[at].step >= hot]
+            self.drafts |= {at: lines[at] for at in old if self._may_block_be_changed(at)}
 
     def _draft_preview(self, position: int, *, is_hard: bool) -> None:
         """A preview of what is bulk, when it arrives; after a refusal also of what is long."""
