@@ -71,7 +71,7 @@ FILLER = " and so on" * 99
     ],
 )
 def test_a_first_sentence_ends_with_its_mark_or_its_line(text: str, first: str) -> None:
-    """And has two hundred characters at most."""
+    """And is not long."""
     prose = block_of("assistant", {"type": "text", "text": text})
     made = stand_ins._first_sentence_of(prose)
 
@@ -113,14 +113,15 @@ def test_of_two_limits_the_lower_one_is_asked_first(rules: Rules) -> None:
     assert made == [False, True]
 
 
-def test_a_preview_names_eighty_characters_of_what_was_called() -> None:
+def test_a_preview_names_the_beginning_of_what_was_called() -> None:
     """All of it is in the call itself."""
     block = result_of(LOG, command="journalctl " + "u" * 200)
+    rest = stand_ins._SUBJECT_CHARACTERS - len("journalctl ")
 
     made = preview_of(block)
 
     assert made
-    assert f', from "journalctl {"u" * 69}": sha256:' in made.fields["content"]
+    assert f', from "journalctl {"u" * rest}": sha256:' in made.fields["content"]
     assert made.key == stand_ins.store_key_of_text(LOG)
     assert made.tokens == blocks.estimate_tokens_of_replacement_fields(block, made.fields)
 

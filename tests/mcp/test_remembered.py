@@ -11,7 +11,6 @@ from brimline.fast import clock
 from brimline.mcp import remembered
 from brimline.recall import hits
 from brimline.recall.record import Hit, Record
-from brimline.settings import clientsettings
 from brimline.transcript.project import Project
 
 NOW = 1_800_000_000.0
