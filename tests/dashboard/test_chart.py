@@ -20,6 +20,14 @@ if TYPE_CHECKING:
 PATH = re.compile(r"|(M[\d.]+[ ,][\d.]+([HV]-?[\d.]+)*Z?)+")
 
 
+@pytest.fixture(autouse=True)
+def sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those with which the coordinates below were made."""
+    made = {"_HEADROOM": 1.08, "_LEAST_DAYS": 7, "_TICKS": 4, "_LEAST_TOP": 0.4}
+    for name, value in (made | {"_WIDE_DATES": 10, "_NARROW_DATES": 5, "FAR": 3.0}).items():
+        monkeypatch.setattr(chart, name, value)
+
+
 def test_a_bar_for_each_day_has_its_colour_and_as_many_dates_as_there_is_room_for() -> None:
     """Nine colours, the last for all others; ticks are round numbers, with the unit."""
     days = [f"2026-11-{day:02d}" for day in range(1, 31)]
@@ -150,8 +158,11 @@ def test_a_brim_far_above_all_that_was_used_is_not_drawn(
     assert plot.top == pytest.approx(1.08 * (150_000 if is_drawn else 50_000))
 
 
+MOST = chart.MOST_COLUMNS
+
+
 @pytest.mark.parametrize(
-    ("number", "columns"), [(0, 0), (1, 1), (240, 240), (241, 240), (480, 240)]
+    ("number", "columns"), [(0, 0), (1, 1), (MOST, MOST), (MOST + 1, MOST), (2 * MOST, MOST)]
 )
 def test_of_more_requests_than_columns_the_fullest_of_neighbours_are_drawn(
     session: SessionBuilder, home_dir: str, number: int, columns: int

@@ -10,7 +10,13 @@ import pytest
 from jinja2 import nodes
 
 from brimline.dashboard import pages, story
-from brimline.dashboard.pages import _CELL_CHARACTERS, _MOST_ROWS, _TOP
+from brimline.dashboard.pages import (
+    _CELL_CHARACTERS,
+    _MOST_ROWS,
+    _NAME_CHARACTERS,
+    _SUBJECT_CHARACTERS,
+    _TOP,
+)
 from brimline.dashboard.story import Item
 from brimline.figures import spending
 from brimline.figures.totals import Notice
@@ -83,16 +89,14 @@ def test_of_a_shared_item_the_ending_or_a_common_program_is_shown(
 
 
 def test_a_long_name_and_a_long_subject_are_cut() -> None:
-    """At sixty and eighty characters."""
-    item = Item("tool_result", "n" * 61, 10, "s" * 81)
+    """What just fits is whole."""
+    name, subject = "n" * _NAME_CHARACTERS, "s" * _SUBJECT_CHARACTERS
 
-    shown = pages.label_of_item(item).partition(": ")[2]
+    exact = pages.label_of_item(Item("tool_result", name, 10, subject))
+    cut = pages.label_of_item(Item("tool_result", f"{name}n", 10, f"{subject}s"))
 
-    name, _, subject = shown.partition(" ")
-    assert (len(name), len(subject)) == (60, 80)
-    assert shown.count("…") == 2
-    exact = pages.label_of_item(Item("tool_result", "n" * 60, 10, "s" * 80))
-    assert exact.endswith(f"{'n' * 60} {'s' * 80}")
+    assert exact.endswith(f": {name} {subject}")
+    assert cut.endswith(f": {name[1:]}… {subject[1:]}…")
 
 
 @pytest.mark.parametrize(

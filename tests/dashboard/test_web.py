@@ -569,8 +569,11 @@ def test_a_page_of_the_list_has_fifty_sessions(
         assert ("← newer" in last, "more →" in last) == (True, False)
 
 
-@pytest.mark.parametrize(("count", "shown"), [(200, 200), (201, 200)])
-def test_two_hundred_stored_outputs_are_listed(home_dir: str, count: int, shown: int) -> None:
+STORED = web._STORED_ROWS
+
+
+@pytest.mark.parametrize(("count", "shown"), [(STORED, STORED), (STORED + 1, STORED)])
+def test_so_many_stored_outputs_are_listed(home_dir: str, count: int, shown: int) -> None:
     """All of them are counted."""
     for number in range(count):
         put(home_dir, f"output {number}".encode(), {}, is_synced=False)

@@ -17,6 +17,7 @@ from brimline.bulk import contents, put
 from brimline.compaction.compactor import Settings
 from brimline.fast import clock
 from brimline.gateway import conversations as conversing
+from brimline.gateway.conversations import _MOD_SIGN_S as YOUNG_S
 from brimline.gateway.conversations import Conversations
 from brimline.gateway.stickiness import Stickiness
 from brimline.settings import config
@@ -125,9 +126,9 @@ def test_half_of_a_surrogate_pair_is_sent_as_an_escape() -> None:
         ({}, False),
         ({"at": "then", "inside": "full"}, False),
         ({"at": 0, "inside": "full"}, True),
-        ({"at": -86_000, "inside": "full"}, True),
-        ({"at": -87_000, "inside": "full"}, False),
-        ({"at": 87_000, "inside": "full"}, False),
+        ({"at": 99 - YOUNG_S, "inside": "full"}, True),
+        ({"at": -YOUNG_S - 99, "inside": "full"}, False),
+        ({"at": YOUNG_S + 99, "inside": "full"}, False),
         ({"at": 0, "inside": "off"}, False),
         ({"at": 0}, False),
     ],
@@ -217,9 +218,10 @@ def test_an_original_is_stored_with_its_source(conversations: Conversations, hom
 
 
 @pytest.mark.parametrize(
-    ("age_s", "is_young"), [(86_399, True), (86_400, False), (-86_399, True), (-86_400, False)]
+    ("age_s", "is_young"),
+    [(YOUNG_S - 1, True), (YOUNG_S, False), (1 - YOUNG_S, True), (-YOUNG_S, False)],
 )
-def test_a_sign_of_life_counts_for_a_day(
+def test_a_sign_of_life_counts_for_a_while(
     home_dir: str, age_s: int, is_young: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whichever clock is ahead."""
@@ -268,18 +270,19 @@ def test_an_original_that_the_gateway_stores_is_not_the_last_output(
     assert (meta["tool"], meta["source"]) == ("Bash", "journalctl -u web")
 
 
-def test_64_conversations_are_known_at_a_time_the_last_ones(
+def test_so_many_conversations_are_known_at_a_time_the_last_ones(
     conversations: Conversations,
 ) -> None:
     """One that goes on is among the last."""
-    for number in range(64):
+    most = conversing._MOST_CONVERSATIONS
+    for number in range(most):
         conversations.prepare_request(raw_of(Talk(f"Wish {number}.")), _session(number))
     conversations.prepare_request(raw_of(Talk("Wish 0.")), _session(0))
     whole = list(conversations._known)
-    conversations.prepare_request(raw_of(Talk("Wish 64.")), _session(64))
+    conversations.prepare_request(raw_of(Talk("One more.")), _session(most))
 
-    assert len(whole) == 64
-    assert list(conversations._known) == [*whole[1:], "s64/"]
+    assert len(whole) == most
+    assert list(conversations._known) == [*whole[1:], f"s{most}/"]
     assert whole[-1] == "s0/"
 
 

@@ -550,7 +550,12 @@ def test_only_loopback_names_and_the_secret_path_are_answered(upstream: Upstream
         gateway.url = gateway.url.removesuffix("/secret")
         assert gateway.ask(b"{}")[0] == 404
         assert gateway.ask(b"{}", path="/secret2/v1/messages")[0] == 404
-        assert gateway.ask(b"", {"content-length": str(65 << 20)}, "/secret/v1/messages")[0] == 413
+        assert (
+            gateway.ask(
+                b"", {"content-length": str(proxy.LARGEST_BODY_BYTES + 1)}, "/secret/v1/messages"
+            )[0]
+            == 413
+        )
 
     assert upstream.arrived == []
 
@@ -597,7 +602,7 @@ def test_connections_without_the_secret_keep_nobody_out(upstream: Upstream) -> N
     """However many there are: of those that ask for nothing the oldest are closed."""
     with Gateway(upstream.url) as gateway, contextlib.ExitStack() as open_ones:
         idle: list[socket.socket] = []
-        for _ in range(300):
+        for _ in range(MOST_CONNECTIONS + 44):
             connection = gateway.connect()
             connection.connect()
             idle.append(connection.sock)
@@ -664,6 +669,9 @@ def test_headers_of_a_connection_are_not_handed_on(connection: list[str], left: 
     assert proxy._end_to_end_headers(headers) == [(name.encode(), b"Value") for name in left]
 
 
+MOST = b"x" * proxy._LARGEST_ANSWER_BYTES
+
+
 @pytest.mark.parametrize(
     ("encoding", "body", "said"),
     [
@@ -673,7 +681,7 @@ def test_headers_of_a_connection_are_not_handed_on(connection: list[str], left: 
         ("deflate", zlib.compress(b"plain"), b"plain"),
         ("gzip", gzip.compress(b"plain" * 99)[:-9], b"plain"),
         ("gzip", b"no gzip", b"no gzip"),
-        ("gzip", gzip.compress(b"x" * ((1 << 20) + 1)), b"x" * (1 << 20)),
+        ("gzip", gzip.compress(MOST + b"x"), MOST),
     ],
     ids=["none", "unknown", "gzip", "deflate", "cut", "wrong", "large"],
 )
@@ -709,12 +717,13 @@ def test_an_answer_without_a_usage_says_nothing(body: bytes) -> None:
 
 
 def test_a_usage_is_looked_for_in_the_beginning_of_an_answer_only() -> None:
-    """Of a stream 64 kilobytes, else a megabyte: what comes later is not kept."""
+    """Of a stream less than of another: what comes later is not kept."""
+    start, most = proxy._LARGEST_START_BYTES, proxy._LARGEST_ANSWER_BYTES
     late = b'data: {"usage": {"input_tokens": 1}}\n'
 
-    assert heard([b"\n" * (64 << 10), late], "text/event-stream")[0] == [False, False]
-    assert heard([b"\n" * ((64 << 10) - 1), late], "text/event-stream")[0] == [False, True]
-    assert heard([b" " * (1 << 20), late[6:]], "application/json")[0] == [False, False]
+    assert heard([b"\n" * start, late], "text/event-stream")[0] == [False, False]
+    assert heard([b"\n" * (start - 1), late], "text/event-stream")[0] == [False, True]
+    assert heard([b" " * most, late[6:]], "application/json")[0] == [False, False]
 
 
 @pytest.mark.parametrize(
@@ -735,7 +744,7 @@ def test_a_request_of_new_things_is_known_by_its_thread(body: bytes, is_continua
 
 def test_the_beginning_of_an_answer_is_read_ahead_and_handed_on_all_the_same() -> None:
     """As long as a refusal can be; the chunks stay as they came."""
-    sizes = [200 << 10, 60 << 10, 5]
+    sizes = [READ - 9, 60 << 10, 5]
 
     async def read() -> tuple[int, list[int]]:
         async def chunks() -> Any:
@@ -746,13 +755,13 @@ def test_the_beginning_of_an_answer_is_read_ahead_and_handed_on_all_the_same() -
         ahead = await found.read_start_of_body()
         return len(ahead), [len(chunk) async for chunk in found.chunks_from_first_on()]
 
-    assert asyncio.run(read()) == (260 << 10, sizes)
+    assert asyncio.run(read()) == (sum(sizes[:2]), sizes)
 
 
 @pytest.mark.parametrize(
     ("asked", "status"), [(MOST_CONNECTIONS - 1, 502), (MOST_CONNECTIONS, 503)]
 )
-def test_256_requests_are_answered_at_once(asked: int, status: int) -> None:
+def test_so_many_requests_are_answered_at_once(asked: int, status: int) -> None:
     """One more is told so; each that ended makes room."""
     sent: list[dict[str, Any]] = []
     scope = {"type": "http", "method": "POST", "raw_path": b"/s/v1", "query_string": b""}
@@ -781,7 +790,7 @@ def test_256_requests_are_answered_at_once(asked: int, status: int) -> None:
     assert (left, sent[0]["status"], len(sent)) == (asked, status, 2)
     told = json.loads(sent[1]["body"])["error"]
     if status == 503:
-        assert told["message"] == "brimline: more than 256 requests at once"
+        assert told["message"] == f"brimline: more than {MOST_CONNECTIONS} requests at once"
         assert told["type"] == "permission_error"
     else:
         assert told["type"] == "api_error"
@@ -803,7 +812,7 @@ def test_256_requests_are_answered_at_once(asked: int, status: int) -> None:
 def test_a_service_is_reached_as_the_client_reaches_it(
     monkeypatch: pytest.MonkeyPatch, env: dict[str, str], is_by_proxy: bool
 ) -> None:
-    """It may think as long as it likes, is not followed elsewhere, and is connected to in 30 s."""
+    """It may think as long as it likes, is not followed elsewhere, and is connected to soon."""
     for name in (*PROXIES, *NO_PROXIES):
         monkeypatch.delenv(name, raising=False)
     for name, value in env.items():
@@ -813,7 +822,7 @@ def test_a_service_is_reached_as_the_client_reaches_it(
     asyncio.run(client.aclose())
 
     assert bool(client._mounts) is is_by_proxy
-    assert (client.timeout.connect, client.timeout.read) == (30.0, None)
+    assert (client.timeout.connect, client.timeout.read) == (proxy._CONNECT_TIMEOUT_S, None)
     assert (client.follow_redirects, client.trust_env) == (False, False)
 
 
@@ -838,11 +847,14 @@ def test_what_a_service_cannot_be_reached_with_is_named(
         proxy._make_http_client("https://a.example")
 
 
+READ = proxy._LARGEST_REFUSAL_BYTES
+
+
 @pytest.mark.parametrize(
     ("sizes", "ahead"),
-    [([256 << 10, 7], 256 << 10), ([(256 << 10) - 1, 7, 9], (256 << 10) + 6), ([5, 6], 11)],
+    [([READ, 7], READ), ([READ - 1, 7, 9], READ + 6), ([5, 6], 11)],
 )
-def test_a_refusal_is_read_ahead_up_to_256_kilobytes(sizes: list[int], ahead: int) -> None:
+def test_a_refusal_is_read_ahead_so_far(sizes: list[int], ahead: int) -> None:
     """By whole chunks."""
 
     async def read() -> int:

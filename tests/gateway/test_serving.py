@@ -15,7 +15,7 @@ from brimline.errors import BrimlineError
 from brimline.fast import paths
 from brimline.gateway import serving
 from brimline.gateway.proxies import PROXIES
-from brimline.gateway.proxy import Proxy
+from brimline.gateway.proxy import LARGEST_BODY_BYTES, MOST_CONNECTIONS, Proxy
 from brimline.settings import config, extras
 from brimline.state import logs
 
@@ -112,8 +112,13 @@ def asked(path: str, *, host: str = "127.0.0.1:80", **fields: Any) -> tuple[int,
         ("/secret/a%2f%2E%2e/v1", {}, 400, "brimline: no path of a service"),
         ("/secret/..%5Cv1", {}, 400, "brimline: no path of a service"),
         ("/secret/a..b/v1", {}, 502, "brimline: the gateway cannot reach"),
-        ("/secret/v1", {"length": 64 << 20}, 502, "brimline: the gateway cannot reach"),
-        ("/secret/v1", {"length": (64 << 20) + 1}, 413, "brimline: more than 67,108,864 bytes"),
+        ("/secret/v1", {"length": LARGEST_BODY_BYTES}, 502, "brimline: the gateway cannot reach"),
+        (
+            "/secret/v1",
+            {"length": LARGEST_BODY_BYTES + 1},
+            413,
+            f"brimline: more than {LARGEST_BODY_BYTES:,} bytes",
+        ),
     ],
 )
 def test_what_is_not_handed_on_is_answered_in_a_sentence(
@@ -171,14 +176,15 @@ def test_that_no_connection_can_be_accepted_is_not_said_again_and_again(
     assert bool(caplog.records) is is_told
 
 
-def test_a_gateway_says_nothing_of_itself_and_keeps_connections_for_five_minutes() -> None:
+def test_a_gateway_says_nothing_of_itself_and_keeps_connections_for_a_while() -> None:
     """What a service answers comes through with no header of ours; it ends within seconds."""
     told = serving._make_server(Proxy("http://127.0.0.1:1", "s", None)).config
 
     said = (told.server_header, told.date_header, told.proxy_headers, told.access_log)
     assert said == (False, False, False, False)
     assert (told.lifespan, told.ws, told.log_config) == ("off", "none", None)
-    assert (told.timeout_keep_alive, told.timeout_graceful_shutdown) == (300, 5)
+    kept_s = (told.timeout_keep_alive, told.timeout_graceful_shutdown)
+    assert kept_s == (serving._KEEP_ALIVE_S, serving._GOODBYE_S)
 
 
 def test_a_socket_is_one_that_answers_at_once() -> None:
@@ -199,13 +205,13 @@ def test_what_a_library_is_missing_for_is_told(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_as_many_connections_are_kept_as_requests_are_answered() -> None:
-    """Of those that nobody uses, thirty-two."""
+    """Of those that nobody uses, fewer."""
     proxy = Proxy("http://127.0.0.1:1", "s", None)
     transport: Any = proxy._client._transport
     asyncio.run(proxy.close())
 
     pool = transport._pool
-    assert (pool._max_connections, pool._max_keepalive_connections) == (256, 32)
+    assert pool._max_keepalive_connections < pool._max_connections == MOST_CONNECTIONS
 
 
 @pytest.fixture
