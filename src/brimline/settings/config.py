@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 _MOST_BYTES = 1 << 20
-_MOST_UNKNOWN = 10
 # What versions before this one read in a project.
 _FORMER_FILE = f"{paths.USUAL_CLIENT_DIR}/brimline.toml"
 
@@ -201,22 +200,11 @@ def _merge_file(config: Config, path: str) -> None:
         config.problems.append(f"{path} {told}: {error}")
         return
     _add_model_rows(config, rows, path)
-    unknown = []
     for key, raw in found:
         if key in BY_KEY:
             _set_value(config, BY_KEY[key], raw, "user", path)
         else:
-            unknown.append(key)
-    config.problems += _unknown_key_problems(path, unknown)
-
-
-def _unknown_key_problems(path: str, keys: list[str]) -> list[str]:
-    """Name the first of the keys in a file that are no settings, and count the others."""
-    named, others = keys[:_MOST_UNKNOWN], len(keys) - _MOST_UNKNOWN
-    problems = [f"{path}: unknown setting {key[:80]!r}{_did_you_mean(key[:80])}" for key in named]
-    if others > 0:
-        problems.append(f"{path}: {others:,} more unknown settings")
-    return problems
+            config.problems.append(f"{path}: unknown setting {key!r}{_did_you_mean(key)}")
 
 
 def _add_model_rows(config: Config, entries: Any, path: str) -> None:
