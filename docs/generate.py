@@ -6,8 +6,10 @@ Commands, settings and events come from the code that defines them, so the pages
 from __future__ import annotations
 
 import io
+import json
 import re
 import sys
+import tomllib
 from pathlib import Path
 
 import click
@@ -16,7 +18,7 @@ import screens
 from rich.console import Console
 from rich.text import Text
 
-from brimline import output
+from brimline import models, output
 from brimline.cli.surface import COMMANDS, program
 from brimline.hooks.table import EVENTS
 from brimline.install.modfolder import plugin_files
@@ -38,6 +40,7 @@ def pages() -> dict[Path, str]:
         reference / "presets.md": _presets(),
         reference / "coming-from.md": _coming_from(),
         developers / "requirements.md": requirements.page(DOCS.parent),
+        Path(models.FILE): _models(),
         **{DOCS.parent / "plugin" / name: raw.decode() for name, raw in plugin_files().items()},
         DOCS.parent / "idle/hooks/register.js": modsource.second_mod_javascript_bytes().decode(),
     }
@@ -58,6 +61,13 @@ def main() -> int:
         plain = re.sub(r"@font-face \{.*?\}", "", text, flags=re.DOTALL)
         path.write_text(plain, encoding="utf-8")
     return 0
+
+
+def _models() -> str:
+    """The table of models as hooks can read it, a row on a line."""
+    table = tomllib.loads(Path(models.FILE).with_suffix(".toml").read_text(encoding="utf-8"))
+    rows = ",\n".join(json.dumps(row) for row in table["models"])
+    return f'{{"models": [\n{rows}\n]}}\n'
 
 
 def _commands() -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 # Ours, by which another version has other models and other presets.
-_OWN = [f"{paths.PACKAGE_DIR}/{name}" for name in ("guard/presets.toml", "models.toml")]
+_OWN = [f"{paths.PACKAGE_DIR}/{name}" for name in ("guard/presets.toml", "models.json")]
 
 
 def is_policy_file_stale(home_dir: str, project_dir: str) -> bool:
