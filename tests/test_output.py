@@ -367,18 +367,21 @@ def shown_terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
     return stream
 
 
+STEPS = output._STEPS
+
+
 @pytest.mark.parametrize(
     ("total", "done", "shown"),
     [
         (1, [1], ["0%", "100%"]),
         (10, [5, 5], ["0%", "50%", "100%"]),
         (10, [5], ["0%", "50%"]),
-        # Drawn by the four hundredth part: what is less waits for more, or for the end.
-        (399, [1], ["0%"]),
-        (400, [4], ["0%", "1%"]),
-        (800, [1], []),
-        (800, [2], ["0%"]),
-        (801, [1, 399, 1], ["0%", "49%", "50%"]),
+        # Drawn by small parts: what is less waits for more, or for the end.
+        (STEPS - 1, [1], ["0%"]),
+        (STEPS, [STEPS // 100], ["0%", "1%"]),
+        (2 * STEPS, [1], []),
+        (2 * STEPS, [2], ["0%"]),
+        (2 * STEPS + 1, [1, STEPS - 1, 1], ["0%", "49%", "50%"]),
         (0, [1], []),
     ],
 )

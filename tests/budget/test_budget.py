@@ -416,8 +416,9 @@ def test_tokens_are_counted_by_four_bytes() -> None:
 
 def test_a_text_says_what_was_done_in_a_few_lines() -> None:
     """Or that there is nothing."""
-    gone = item(1, pinned=True, text="x" * 100)
-    line = f"00000001  active_task, 100 tokens, priority 5, pinned\n  {'x' * 79}…"
+    gone = item(1, pinned=True, text="x" * 999)
+    preview = "x" * (items.PREVIEW_CHARACTERS - 1) + "…"
+    line = f"00000001  active_task, 100 tokens, priority 5, pinned\n  {preview}"
     assert operations.text({"operation": "add", "item": gone}) == f"Added: {line}"
     assert operations.text({"evicted": []}) == "Evicted: nothing."
     assert operations.text({"evicted": [gone]}) == f"Evicted: 1, in this order:\n{line}"

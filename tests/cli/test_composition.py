@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from brimline.gauge import composition, composition_text
+
 if TYPE_CHECKING:
     from brimline.testing import SessionBuilder
 
@@ -57,7 +59,7 @@ def test_the_json_has_its_documented_keys_and_adds_up(session: SessionBuilder, r
 
 
 def test_long_prompts_and_many_files_are_cut(session: SessionBuilder, run: Run) -> None:
-    """A prompt shows its first 80 characters, the list of files its 20 largest."""
+    """A prompt shows its beginning, the list of files its largest."""
     session.prompt("p" * 500)
     for number in range(30):
         call = session.tool_call(40_000 + number * 400, "Read", file_path=f"/f{number}.py")
@@ -66,8 +68,8 @@ def test_long_prompts_and_many_files_are_cut(session: SessionBuilder, run: Run) 
 
     report = run("--json").document
 
-    assert report["turns"][0]["prompt"] == "p" * 80
-    assert len(report["tool_results_by_file"]) == 20
+    assert report["turns"][0]["prompt"] == "p" * composition._PROMPT_CHARACTERS
+    assert len(report["tool_results_by_file"]) == composition_text.TOP_FILES
 
 
 @pytest.mark.parametrize("compacted", [False, True])

@@ -10,11 +10,11 @@ import pytest
 
 from brimline.errors import StateError
 from brimline.fast import paths
-from brimline.recall import deep, hot
+from brimline.recall import deep, hot, textfile
 from brimline.recall.hot import _MOST_LINES
 
 TOPIC = "---\nname: {0}\ndescription: About {0}\ntype: user\n---\n\nText of {0}.\n"
-OVER = 1 << 20
+OVER = textfile.LARGEST_BYTES
 
 
 @pytest.fixture

@@ -270,8 +270,9 @@ def test_a_file_is_read_up_to_its_limits() -> None:
         assert bool(reads.load_ignore_patterns(os.getcwd()).problem) is not is_used
 
 
-def test_a_few_folders_are_offered_by_name() -> None:
-    """Four at most, none that is hidden or bulk."""
+def test_a_few_folders_are_offered_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few, none that is hidden or bulk."""
+    monkeypatch.setattr(reads, "_MOST_FOLDERS", 4)
     for name in ("e", "d", "c", "b", "a", ".h", "dist"):
         Path(name).mkdir()
     Path("0").write_text("", encoding="utf-8")

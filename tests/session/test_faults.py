@@ -431,7 +431,7 @@ def test_rows_are_found_behind_what_was_torn(
 
 def test_lines_too_long_to_parse_are_counted_once_and_end_the_search_for_what_is_missing() -> None:
     """Whatever is missing may be there; roots and shared lines are still told."""
-    long = user("l", "a", text="x" * (9 << 20))
+    long = user("l", "a", text="x" * read.LONGEST_PARSED_BYTES)
 
     found = findings(
         [long, user("c", "gone"), user("d", "c", *tells("t1")), user("e", None), user("f", "e")]

@@ -8,7 +8,7 @@ import pytest
 
 from brimline.session import session_text
 from brimline.session.faults import UNDONE
-from brimline.session.session_text import _SHOWN_CHANGES, _SHOWN_KINDS, _SHOWN_LINES
+from brimline.session.session_text import _ROOM, _SHOWN_CHANGES, _SHOWN_KINDS, _SHOWN_LINES
 
 
 @pytest.fixture(autouse=True)
@@ -235,7 +235,7 @@ def test_a_repair_says_what_it_found_and_did() -> None:
     assert left[-1] == "Nothing to mend."
 
 
-@pytest.mark.parametrize(("length", "cut"), [(120, False), (121, True)])
+@pytest.mark.parametrize(("length", "cut"), [(_ROOM, False), (_ROOM + 1, True)])
 def test_what_others_wrote_is_cut_to_a_line(length: int, cut: bool) -> None:
     """The detail of a fault, and who left thinking out."""
     text = "d" * length

@@ -78,17 +78,17 @@ def test_rows_of_one_reply_are_one_request_and_those_of_subagents_none(
 def test_a_compaction_begins_another_conversation(session: SessionBuilder) -> None:
     """Its results are of the next segment, and its calls alone are sent."""
     before = session.tool_call(2_000)
-    session.tool_result(before, "x" * 800)
+    session.tool_result(before, "x" * 2_000)
     session.compact(3_000)
     after = session.tool_call(2_000)
-    session.tool_result(after, "x" * 800, is_error=True)
+    session.tool_result(after, "x" * 2_000, is_error=True)
 
     found = taken(session)
 
     first, second = (one.segment for one in found.items)
     assert first == 0 < second == found.sent.segment
     assert list(found.sent.calls) == [after]
-    assert found.sent.calls[after].characters == 800
+    assert found.sent.calls[after].characters == 2_000
 
 
 def test_a_line_that_is_no_row_is_counted_and_let_be(session: SessionBuilder) -> None:
@@ -116,13 +116,16 @@ def test_thoughts_are_let_go_of_from_a_message_on(first: str | None, left: list[
 
 
 def test_a_line_is_told_from_another_by_its_end() -> None:
-    """The last 512 bytes."""
-    base: Any = b"x" * 600
+    """By so many bytes."""
+    least = survey._CHECKED_BYTES
+    base: Any = b"x" * least
 
     assert survey.line_checksum(base) == survey.line_checksum(b"y" + base)
     assert survey.line_checksum(base) != survey.line_checksum(base[:-1] + b"y")
-    assert survey.line_checksum(b"a" + b"x" * 511) != survey.line_checksum(b"b" + b"x" * 511)
-    assert survey.line_checksum(b"a" + b"x" * 512) == survey.line_checksum(b"b" + b"x" * 512)
+    assert survey.line_checksum(b"a" + b"x" * (least - 1)) != survey.line_checksum(
+        b"b" + b"x" * (least - 1)
+    )
+    assert survey.line_checksum(b"a" + base) == survey.line_checksum(b"b" + base)
 
 
 KEY = "sha256:" + "0123456789ab"
@@ -143,7 +146,7 @@ def test_a_row_is_written_as_the_client_does(value: Any, line: bytes) -> None:
 def test_texts_that_cannot_be_stored_stay(session: SessionBuilder) -> None:
     """Half a character, bytes that are not text, two rows on a line, a line that is not ended."""
     call = session.tool_call(2_000)
-    block = {"type": "tool_result", "tool_use_id": call, "content": "\ud800" * 900}
+    block = {"type": "tool_result", "tool_use_id": call, "content": "\ud800" * 2_000}
     row = {"type": "user", "uuid": "u1", "message": {"content": [block]}}
     session.raw(json.dumps(row) + "\n")
     fine = json.dumps(row | {"uuid": "u2"}).replace("\\ud800", "x")

@@ -39,7 +39,6 @@ accepted: list[tuple[str, Any, Any]] = [
     ("carry.enabled", False, False),
     ("reminder.file", "~/notes.md", "~/notes.md"),
     ("reminder.every", "5", 5),
-    ("context_window", f"{LIMIT - 1:_}", LIMIT - 1),
     ("guard.velocity_points", 100, 100),
     ("reminder.every", 0, 0),
     ("store.max_mb", 1, 1),
@@ -49,14 +48,14 @@ PRICES = dict.fromkeys(models.PRICE_NAMES, 0)
 fields: dict[str, tuple[list[Any], list[Any]]] = {
     "families": ([["opus"], ["opus", "mythos"]], [[], ["opus", 5]]),
     "versions": ([["6"], ["6.1", "7"]], [[], "6", ["6", "new"], [6]]),
-    "window_tokens": ([1, 10**12 - 1], [0, -1, 1.5, 10**12, True, "5"]),
+    "window_tokens": ([1, LIMIT - 1], [0, -1, 1.5, LIMIT, True, "5"]),
     "output_tokens": ([1], [0, 1.5]),
     "compacts_up_to_tokens": ([0, 1], [-1, 0.5]),
     "characters_per_token": ([3.5, 4], [0, -1.5, True]),
     "binds_thinking": ([True, False], [0, "yes"]),
     "prices": (
         [PRICES, PRICES | {"input": 2.5}],
-        [5, {}, PRICES | {"tokens": 5}, PRICES | {"input": -1}, PRICES | {"input": 10**12}],
+        [5, {}, PRICES | {"tokens": 5}, PRICES | {"input": -1}, PRICES | {"input": LIMIT}],
     ),
     "prices_above": (
         [PRICES | {"tokens": 200_000}],
@@ -207,7 +206,7 @@ def test_a_row_of_models_is_completed_by_the_first_family_and_version_that_it_na
     ("key", "taken", "too_much"),
     [
         ("context_window", LIMIT - 1, LIMIT),
-        ("compaction_tokens", str(LIMIT - 1), str(LIMIT)),
+        ("compaction_tokens", LIMIT - 1, LIMIT),
         ("guard.velocity_points", 100, 100.5),
         ("offload.inline_bytes", LIMIT - 1, LIMIT),
         ("guard.tiers", [LIMIT - 1], [LIMIT]),
