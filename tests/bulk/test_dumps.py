@@ -66,15 +66,16 @@ def test_names_in_what_is_not_shown_follow_as_far_as_there_is_room() -> None:
     rows = [
         {"a": "shown_name", "b": "x"},
         {"a": "second_name", "b": "https://host/other_name"},
-        {"a": "third_one"},
-        {"a": "the_fourth_of_the_names"},
+        *[{"a": "third_one"}, {"a": "fourth_one"}, {"a": "fifth_one"}, {"a": "sixth_one"}],
+        {"a": "the_last_of_the_names"},
     ]
-    shape = 'JSON: [4 × {a: "shown_name", b: "x"}]'
-    everything = f"{shape}\nNames in it: second_name third_one the_fourth_of_the_names"
+    shape = 'JSON: [7 × {a: "shown_name", b: "x"}]'
+    most = f"{shape}\nNames in it: second_name third_one fourth_one fifth_one sixth_one"
+    everything = f"{most} the_last_of_the_names"
 
     assert described(rows) == everything
     assert described(rows, len(everything)) == everything
-    assert described(rows, len(everything) - 1) == f"{shape}\nNames in it: second_name third_one"
+    assert described(rows, len(everything) - 1) == most
 
 
 def paths(lines: list[str], budget: int) -> list[str]:

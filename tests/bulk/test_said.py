@@ -50,7 +50,7 @@ def test_a_filled_line_reads_as_a_line_and_is_short() -> None:
 
 
 @pytest.mark.parametrize(
-    ("length", "most"), [(5_000, said._MARK_CHARACTERS + 51), (200, 100), (60, 62)]
+    ("length", "most"), [(5_000, said._MARK_CHARACTERS + 60), (200, 100), (60, 62)]
 )
 def test_the_mark_of_a_cut_string_has_the_names_that_went(length: int, most: int) -> None:
     """As many as there is room for; none where next to nothing was cut."""

@@ -48,7 +48,7 @@ def say(made: ledger.Ledger, *texts: str) -> None:
         ("snake", "snake_case", True),
         ("ab " * 200, "ab " * 100_000 + "ab", True),
         ("(ab" * 200, "(ab" * 100_000 + "c", True),
-        ("(a" * 299 + ")", "(a" * 150_000, False),
+        ("(a" * (_MESSAGE_CHARACTERS // 2 - 1) + ")", "(a" * 150_000, False),
     ],
 )
 def test_a_summary_holds_a_message_only_as_words_of_their_own(

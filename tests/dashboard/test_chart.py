@@ -176,12 +176,12 @@ def test_of_more_requests_than_columns_the_fullest_of_neighbours_are_drawn(
     shown = [moment.number for moment in chart.fullest_moment_per_column(moments)]
 
     assert len(shown) == columns
-    if number <= 240:
+    if number <= MOST:
         assert shown == list(range(1, number + 1))
-    elif number == 241:
-        assert shown == [*range(1, 240), 241]  # it ends where the session stands
+    elif number == MOST + 1:
+        assert shown == [*range(1, MOST), MOST + 1]  # it ends where the session stands
     else:
-        assert shown == list(range(2, 481, 2))
+        assert shown == list(range(2, 2 * MOST + 1, 2))
 
 
 def test_parts_that_are_more_than_the_whole_are_drawn_smaller_all_alike(
