@@ -157,7 +157,9 @@ class _Arrival:
         shown = preview.make_preview(case, self.result.subject)
         if not judge.is_preview_worth_it(case, shown):
             return None
-        key = self._store()
+        meta = {"tool": tool, "source": self.result.subject or None, "exit": self.result.exit_code}
+        meta |= {"session": turn.state.session_id, "cwd": turn.event.cwd}
+        key = put.put(turn.home, self.result.data, meta)
         if tool == "Read":
             from brimline.bulk import looks
 
@@ -182,13 +184,6 @@ class _Arrival:
             from brimline.bulk import looks
 
             looks.note_lines_shown(self.turn, self.result.subject, self.result.lines)
-
-    def _store(self) -> str:
-        """Keep the content; returns its key."""
-        turn, result = self.turn, self.result
-        meta = {"tool": self.tool, "source": result.subject or None, "exit": result.exit_code}
-        meta |= {"session": turn.state.session_id, "cwd": turn.event.cwd}
-        return put.put(turn.home, result.data, meta)
 
     def _make_reference_text(self, key: str, shown: str) -> str:
         """Make what the model gets instead: what it was, its preview, how to get the rest."""

@@ -2,8 +2,8 @@
 
 By age only what is not pinned goes. By size what is not pinned goes first, least recently used
 first, then soft pins; never hard pins, never what a transcript mentions or the gateway sends a key
-of, never what was stored just now. Where a limit cannot be met, the outcome says by how much, and
-what holds the rest. Nothing is removed where one file that may mention keys cannot be read. A
+of, never what was stored just now. Where a limit cannot be met, the outcome says by how much.
+Nothing is removed where one file that may mention keys cannot be read. A
 dry run changes nothing at all.
 
 Looked through is everything under the client's `projects` (sessions, those of subagents, backups,
@@ -41,7 +41,6 @@ MEGABYTE = 1_000_000
 # No write takes an hour; what is younger may still be in the making.
 GRACE_S = 3_600.0
 DAY_S = 86_400.0
-REFERENCED, RECENT = "referenced", "recent"
 _SECOND_NS = 1_000_000_000
 _ROTATE_AT_BYTES = 32 << 20
 FORMAT = 2
@@ -83,9 +82,6 @@ class Outcome:
     freed_bytes: int = 0
     left_bytes: int = 0
     shortfall_bytes: int = 0  # by how much the limit on size is still exceeded
-    # With a shortfall, what holds the rest: `hard`, `referenced` or `recent`.
-    held_bytes: dict[str, int] = field(default_factory=dict)
-    came_into_use: int = 0  # chosen, but used or pinned before their turn came
     swept: int = 0  # files that killed processes had left behind
     finished: bool = True  # False where the time was up first
 
@@ -181,8 +177,7 @@ def choose_removals(
     blobs: Sequence[Blob], holds: Holds, limits: Limits, now_ns: int
 ) -> tuple[list[Blob], Outcome]:
     """Choose what goes by age or for want of a reference, then by size; values in, values out."""
-    held = {blob.digest: _why_held(blob, holds, limits, now_ns) for blob in blobs}
-    free = [blob for blob in blobs if held[blob.digest] is None]
+    free = [blob for blob in blobs if not _is_held(blob, holds, limits, now_ns)]
     free.sort(key=lambda blob: _removal_sort_key(blob, holds))
     old = [blob for blob in free if _is_unpinned_and_due(blob, holds, limits, now_ns)]
     done = Outcome(left_bytes=_sum_disk_bytes(blobs))
@@ -192,8 +187,6 @@ def choose_removals(
     excess = done.left_bytes - _sum_disk_bytes(old) - limits.max_bytes
     large = _choose_by_size([blob for blob in free if blob not in gone], excess)
     done.shortfall_bytes = max(excess - _sum_disk_bytes(large), 0)
-    if done.shortfall_bytes:
-        done.held_bytes = _held_bytes_by_reason(blobs, held)
     return old + large, done
 
 
@@ -212,25 +205,12 @@ def _choose_by_size(blobs: Sequence[Blob], excess: int) -> list[Blob]:
     return chosen
 
 
-def _held_bytes_by_reason(blobs: Sequence[Blob], held: Mapping[str, str | None]) -> dict[str, int]:
-    """Return how much each reason holds."""
-    totals: dict[str, int] = {}
-    for blob in blobs:
-        if reason := held[blob.digest]:
-            totals[reason] = totals.get(reason, 0) + blob.disk_bytes
-    return totals
-
-
-def _why_held(blob: Blob, holds: Holds, limits: Limits, now_ns: int) -> str | None:
-    """Return what keeps a blob whatever the limits are, if anything."""
-    if holds.levels.get(blob.digest) == pins.HARD:
-        return pins.HARD
-    if blob.digest in holds.references:
-        return REFERENCED
+def _is_held(blob: Blob, holds: Holds, limits: Limits, now_ns: int) -> bool:
+    """Tell whether a blob stays whatever the limits are."""
+    if holds.levels.get(blob.digest) == pins.HARD or blob.digest in holds.references:
+        return True
     # A time in the future is that of a clock that was wrong: in doubt a blob stays.
-    if limits.grace_s and blob.used_ns > now_ns - limits.grace_s * _SECOND_NS:
-        return RECENT
-    return None
+    return bool(limits.grace_s) and blob.used_ns > now_ns - limits.grace_s * _SECOND_NS
 
 
 def _is_unpinned_and_due(blob: Blob, holds: Holds, limits: Limits, now_ns: int) -> bool:
@@ -254,7 +234,6 @@ def _remove_and_tally(
             return
         if not how.dry_run:
             if not _delete_unless_used(home_dir, blob, holds.levels.get(blob.digest, pins.NONE)):
-                done.came_into_use += 1
                 continue
             layout.note_store_event(home_dir, "prune", blob.key, disk_bytes=blob.disk_bytes)
         done.keys.append(blob.key)

@@ -27,11 +27,7 @@ if TYPE_CHECKING:
 _LINE = re.compile(rb"[^\n]*\n|[^\n]+")
 # More days or megabytes than anybody means.
 _AMOUNT = click.IntRange(0, 10**9)
-_HOLDS = {
-    "hard": "pinned hard",
-    "referenced": "mentioned in transcripts (`brimline store forget KEY` deletes one all the same)",
-    "recent": "used within the last hour",
-}
+_HELD = "the rest is pinned hard, mentioned in sessions or was used within the last hour"
 _key_argument = click.argument("key", metavar="KEY")
 
 
@@ -295,10 +291,8 @@ def _pruned_text(done: Outcome, *, dry_run: bool) -> str:
     blobs, freed = output.count_text(len(done.keys), "output"), output.size_text(done.freed_bytes)
     lines = [f"{blobs} {verb}, {freed} freed; {output.size_text(done.left_bytes)} left."]
     if done.shortfall_bytes:
-        lines.append(f"The limit is still exceeded by {output.size_text(done.shortfall_bytes)}:")
-        lines += [f"  {output.size_text(n)} {_HOLDS[why]}" for why, n in done.held_bytes.items()]
-    if done.came_into_use:
-        lines.append(f"{output.count_text(done.came_into_use, 'output')} stayed: used meanwhile.")
+        excess = output.size_text(done.shortfall_bytes)
+        lines.append(output.wrapped_text(f"The limit is still exceeded by {excess}: {_HELD}."))
     if done.swept:
         lines.append(f"{output.count_text(done.swept, 'leftover')} cleared away.")
     return "\n".join(lines)
