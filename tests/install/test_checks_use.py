@@ -12,7 +12,7 @@ import pytest
 from brimline.bulk import contents, put, retention
 from brimline.fast import clock, paths
 from brimline.fast import json as fast_json
-from brimline.install import checks_mod, checks_use, client, doctor, entries, jsontext
+from brimline.install import checks_mod, checks_use, client, doctor, entries
 from brimline.settings import clientsettings, config
 from brimline.state import logs
 from brimline.testing import SessionBuilder
@@ -133,19 +133,6 @@ def test_foreign_commands_before_a_compaction_are_found_in_chosenof_any_shape(
     own = {"hooks": {"PreCompact": [ours]}}
 
     assert checks_mod._foreign_precompact_commands([{"hooks": hooks}, {}, own]) == commands
-
-
-def test_a_member_is_added_with_the_objects_that_are_missing_on_the_way() -> None:
-    """Laid out as the text is, and taken out again without a trace but the empty object."""
-    for text in ("{}", '{"a": 1}', '{\n  "a": 1\n}\n', '{"b": {}}'):
-        added = jsontext.with_new_member(text, ("b", "c"), "d", [1])
-
-        assert json.loads(added) == json.loads(text) | {"b": {"c": {"d": [1]}}}
-        emptied = jsontext.without_value(added, ("b",))
-        assert json.loads(emptied) == {k: v for k, v in json.loads(text).items() if k != "b"}
-    assert jsontext.with_new_member('{\n  "a": 1\n}', ("b",), "c", 2) == (
-        '{\n  "a": 1,\n  "b": {\n    "c": 2\n  }\n}'
-    )
 
 
 def test_the_same_finding_is_told_once(
@@ -288,51 +275,6 @@ def test_ceiling_tiers_and_compaction_are_in_order_where_each_comes_after_the_on
 
     assert (found, chain in said["chain"]) == (name, True), (found, said)
     assert usual in said["usual"]
-
-
-@pytest.mark.parametrize(
-    ("unit", "tiers", "chain"),
-    [
-        ("used", "41,83", "ceiling 80,000, L1 82,000, L2 166,000, compaction 167,000"),
-        ("remaining", "59,17", "ceiling 80,000, L1 82,000, L2 166,000, compaction 167,000"),
-        ("to_compaction", "40,1", "ceiling 80,000, L1 87,000, L2 165,000, compaction 167,000"),
-        ("tokens", "81000,82000", "ceiling 80,000, L1 81,000, L2 82,000, compaction 167,000"),
-    ],
-)
-def test_tiers_are_counted_in_their_unit(
-    unit: str, tiers: str, chain: str, home_dir: str, project_dir: str
-) -> None:
-    """Points up from nothing, down from the window or from the compaction, or tokens."""
-    for key, value in (("guard.tier_unit", unit), ("guard.tiers", tiers)):
-        config.write_setting(paths.user_config(home_dir), key, value)
-
-    *_, (name, said) = checks_use._check_where_client_compacts(home_dir, project_dir)
-
-    assert (name, said["chain"]) == ("ordering", chain)
-
-
-@pytest.mark.parametrize(
-    ("client_settings", "name", "window"),
-    [
-        ({}, "compaction-unsure", 200_000),
-        ({"autoCompactWindow": 150_000}, "compaction", 200_000),
-        ({"autoCompactEnabled": False}, "compaction-off", None),
-    ],
-)
-def test_where_the_client_compacts_is_told_first(
-    client_settings: dict[str, Any],
-    name: str,
-    window: int | None,
-    home_dir: str,
-    project_dir: str,
-) -> None:
-    """With the window that a setting for it would have."""
-    settings(project_dir, **client_settings)
-
-    (found, said), *_ = checks_use._check_where_client_compacts(home_dir, project_dir)
-
-    assert (found, said.get("window")) == (name, window)
-    assert ("wall" in said) is (name == "compaction-off")
 
 
 @pytest.mark.parametrize("tokens", [LEAST // 2, LEAST - 1])
