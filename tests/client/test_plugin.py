@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .harness import Client, InteractiveClient
     from .stub_api import StubApi
 
-COMMANDS = [ID, "brimline-mod@brimline"]
+COMMANDS = [ID, "brimline-mod@brimline", "brimline-idle@brimline"]
 _LISTENS_WITHIN_S = 10.0
 
 
