@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from brimline.bulk import judge, kinds, preview
-from brimline.bulk.preview import Excerpt
+from brimline.bulk.preview import _LEAST_CHARACTERS as LEAST
+from brimline.bulk.preview import _MOST_CHARACTERS as MOST
+from brimline.bulk.preview import _SHARE, Excerpt
 
 
 def kind(text: str, tool: str = "Bash", *files: str) -> str:
@@ -82,10 +84,11 @@ def test_a_line_is_shown_once_and_only_where_there_is_room() -> None:
 
 
 @pytest.mark.parametrize(
-    ("length", "room"), [(5_000, 1_500), (7_500, 1_500), (20_000, 4_000), (29_000, 5_000)]
+    ("length", "room"),
+    [(length, max(LEAST, min(MOST, int(length * _SHARE)))) for length in (5_000, 20_000, 40_000)],
 )
-def test_of_content_a_fifth_is_shown_within_limits(length: int, room: int) -> None:
-    """Fifteen hundred characters at least, five thousand at most."""
+def test_of_content_a_share_is_shown_within_limits(length: int, room: int) -> None:
+    """So much at least, so much at most."""
     rows = "\n".join(f"def step_{n:04}(total_{n:04}): return total_{n:04}" for n in range(900))
     text = rows[:length]
     case = judge.Case("Read", {"file_path": "/p/a.py"}, text, length)

@@ -438,12 +438,13 @@ def test_a_line_says_how_many_bytes_it_stands_for(line: str, size: int | None) -
     assert found == (None if size is None else (size, KEY[:19]))
 
 
-@pytest.mark.parametrize(
-    ("tool", "about"), [("Read", "…" + "a" * 75 + ".log"), ("Bash", "/" + "a" * 78 + "…")]
-)
+LONG = "a" * (stub._SUBJECT_CHARACTERS - 4)
+
+
+@pytest.mark.parametrize(("tool", "about"), [("Read", f"…{LONG[1:]}.log"), ("Bash", f"/{LONG}aa…")])
 def test_of_a_path_the_end_is_shown_and_of_a_command_the_beginning(tool: str, about: str) -> None:
-    """In eighty characters."""
-    line = stub.build_line(tool, "/" + "a" * 90 + ".log", 5, KEY)
+    """In few characters."""
+    line = stub.build_line(tool, f"/{LONG}{LONG}.log", 5, KEY)
 
     assert line == f"[brimline: {tool} {about}: 5 bytes, recall {KEY[:19]}]"
 

@@ -128,9 +128,9 @@ def test_sessions_with_a_request_within_the_days_are_counted(home_dir: str, fold
     assert shown(home_dir, 90)["sessions"] == 3
 
 
-def test_the_five_projects_that_cost_most_are_shown(home_dir: str, folder: Path) -> None:
+def test_the_projects_that_cost_most_are_shown(home_dir: str, folder: Path) -> None:
     """The dearest first."""
-    for number in range(7):
+    for number in range(overall._TOP + 2):
         name = f"{number}f0c2d3e-aaaa-4bbb-8ccc-000000000002"
         made = SessionBuilder(str(folder / f"{name}.jsonl"), name, f"/home/dev/p{number}")
         for _ in range(number + 1):
@@ -138,7 +138,9 @@ def test_the_five_projects_that_cost_most_are_shown(home_dir: str, folder: Path)
 
     projects = shown(home_dir)["projects"]
 
-    assert [row["project"] for row in projects] == [f"/home/dev/p{n}" for n in (6, 5, 4, 3, 2)]
+    assert [row["project"] for row in projects] == [
+        f"/home/dev/p{n}" for n in range(overall._TOP + 1, 1, -1)
+    ]
     dollars = [row["dollars"] for row in projects]
     assert dollars == sorted(dollars, reverse=True)
 
@@ -230,15 +232,15 @@ def test_days_are_counted_back_from_the_last_request_to_the_first(
     assert len(overall._days_up_to_last_request([], span)) == 1
 
 
-def test_five_tools_that_brought_in_most_are_shown(home_dir: str, folder: Path) -> None:
+def test_the_tools_that_brought_in_most_are_shown(home_dir: str, folder: Path) -> None:
     """The largest first, over all sessions of the days."""
     made = session(folder)
-    for number in range(6):
+    for number in range(overall._TOP + 1):
         call = made.tool_call(20_000 + 9_000 * number, f"Tool{number}", pattern="p")
         made.tool_result(call, f"{number}\n" * 1_000 * (number + 1))
     made.reply(90_000)
 
     tools = shown(home_dir)["tools"]
 
-    assert [name for name, _ in tools] == ["Tool5", "Tool4", "Tool3", "Tool2", "Tool1"]
+    assert [name for name, _ in tools] == [f"Tool{n}" for n in range(overall._TOP, 0, -1)]
     assert all(tokens > 0 for _, tokens in tools)

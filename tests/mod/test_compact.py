@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from brimline import models
-from brimline.bulk import contents, put
+from brimline.bulk import cold, contents, put
 from brimline.fast import paths
 from brimline.mod import compact
 from brimline.settings.values import default_values
@@ -138,15 +138,16 @@ def test_a_failure_stays_until_its_command_succeeds(talk: Conversation, ask: Ask
 
 
 def test_the_latest_reads_of_files_edited_last_stay(ask: Ask) -> None:
-    """Of four files, and of each only the latest; the fifth goes."""
+    """Of some files, and of each only the latest; the one before them goes."""
     talk = Conversation()
-    reads = {path: [talk.call("Read", {"file_path": path}, BULK) for _ in "ab"] for path in "abcde"}
-    for path in "abcde":
+    paths = "abcdefghijk"[: cold._EDITED_FILES + 1]
+    reads = {path: [talk.call("Read", {"file_path": path}, BULK) for _ in "ab"] for path in paths}
+    for path in paths:
         talk.call("Edit", {"file_path": path}, "done")
     talk.fill(30)
     gone = ask(talk)["results"]
     assert all(earlier in gone for earlier, _ in reads.values())
-    assert [path for path, (_, latest) in reads.items() if latest not in gone] == [*"bcde"]
+    assert [path for path, (_, latest) in reads.items() if latest not in gone] == [*paths[1:]]
 
 
 def test_reports_of_subagents_stay_unless_they_are_very_long(talk: Conversation, ask: Ask) -> None:
@@ -157,8 +158,8 @@ def test_reports_of_subagents_stay_unless_they_are_very_long(talk: Conversation,
     talk.fill(80)
     gone = ask(talk)["results"]
     assert short not in gone
-    assert gone[long].startswith(BULK[:1_500] + "\n[brimline: Agent look: 6,800 bytes, ")
-    assert gone[long].endswith("]\n" + BULK[-1_500:])
+    assert gone[long].startswith(BULK[: cold._KEPT_END] + "\n[brimline: Agent look: 6,800 bytes, ")
+    assert gone[long].endswith("]\n" + BULK[-cold._KEPT_END :])
 
 
 def test_short_results_go_when_they_are_old(talk: Conversation, ask: Ask) -> None:
