@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from tests.recall.conftest import Answering
 
+TOLD = qdrant._TOLD_CHARACTERS - len("a - b")
+
 
 @contextlib.contextmanager
 def connected(host: str) -> Iterator[qdrant.Server]:
@@ -55,7 +57,7 @@ def test_an_answer_is_its_result_or_all_of_it(
     ("status", "body", "said", "told_status"),
     [
         (400, b'{"status":{"error":"bad\\u001b"}}', "says 400: bad", 400),
-        (400, b'{"error":"a\n- b%s' % (b"c" * 400), f"says 400: a - b{'c' * 195}", 400),
+        (400, b'{"error":"a\n- b%s' % (b"c" * 999), f"says 400: a - b{'c' * TOLD}", 400),
         (401, b"", f"says 401: it refuses the key: is {place.KEY} right?", 401),
         (403, b"", f"says 403: it refuses the key: is {place.KEY} right?", 403),
         (402, b"", "says 402: no reason", 402),
@@ -89,14 +91,14 @@ def test_a_refusal_is_one_sentence_without_the_key(
         text, got = refusal(nodes)
 
     assert text.startswith(f"{server.host} {said}")
-    assert "x" * 201 not in text
+    assert "x" * (qdrant._TOLD_CHARACTERS + 1) not in text
     assert got == told_status
     assert server.asked[0][3] == KEY
 
 
-def test_an_answer_may_be_of_eight_megabytes(answering: Callable[..., Answering]) -> None:
+def test_an_answer_may_be_large(answering: Callable[..., Answering]) -> None:
     """And is read whole."""
-    server = answering((200, b'"' + b"x" * ((8 << 20) - 2) + b'"'))
+    server = answering((200, b'"' + b"x" * (qdrant._LARGEST_ANSWER_BYTES - 2) + b'"'))
     with connected(server.host) as nodes:
         text, _ = refusal(nodes)
 

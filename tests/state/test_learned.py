@@ -35,7 +35,7 @@ def test_windows_settings_and_endings_are_learned_apart(
         ((90_000,) * 9, {}),
         ((167_000,) * 9, {"trigger": "manual"}),
         ((160_000, 190_000, 230_000), {"ending": "refusal"}),
-        ((99_999,) * 9, {"ending": "refusal"}),
+        ((REFUSED - 1,) * 9, {"ending": "refusal"}),
         ((167_000,) * 2, {"window": 500_000, "effective": 200_000}),
     ]
     assert learned.learned_points_by_window(home_dir) == {}
