@@ -126,7 +126,7 @@ def pack_blob(data: bytes) -> bytes:
     size = len(data).to_bytes(8, "big")
     middle = len(data) // 2
     sample = data[middle : middle + _SAMPLE_BYTES] if len(data) >= _LARGE_BYTES else b""
-    is_worth_it = len(zlib.compress(sample, _LEVEL)) < len(sample) * _WORTH_RATIO or not sample
+    is_worth_it = not sample or len(zlib.compress(sample, _LEVEL)) < len(sample) * _WORTH_RATIO
     if len(data) >= _SMALL_BYTES and is_worth_it:
         packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, _GZIP_CONTAINER)
         payload = packer.compress(data) + packer.flush()
