@@ -97,12 +97,15 @@ def test_a_session_that_is_gone_leaves_the_list_and_a_damaged_list_is_made_anew(
     assert ids(known)[1] == 4
 
 
-def test_at_most_eight_words_are_looked_for(known: index.Index) -> None:
+def test_only_some_words_are_looked_for(known: index.Index) -> None:
     """In any order and case; all of them have to be there."""
     assert ids(known, words="FOUR wish") == (["4"], 1)
     assert ids(known, words="four three") == ([], 0)
-    assert ids(known, words="wish " * 8 + "nothing") == (["4", "3", "2", "1", "0"], 5)
-    assert ids(known, words="wish " * 7 + "nothing") == ([], 0)
+    assert ids(known, words="wish " * index._MOST_WORDS + "nothing") == (
+        ["4", "3", "2", "1", "0"],
+        5,
+    )
+    assert ids(known, words="wish " * (index._MOST_WORDS - 1) + "nothing") == ([], 0)
 
 
 def test_a_row_of_the_list_is_short(world: Path, home_dir: str) -> None:

@@ -297,10 +297,10 @@ def test_a_reply_in_several_rows_is_one_request_with_its_last_figures(
 
 
 def test_a_session_runs_while_its_file_is_written(session: SessionBuilder, home_dir: str) -> None:
-    """Somebody may be reading an answer for a quarter of an hour."""
+    """Somebody may be reading an answer for a while."""
     session.reply(50_000)
     is_running = []
-    for age_s in (0, 840, 960):
+    for age_s in (0, story.PAUSE_S - 60, story.PAUSE_S + 60):
         os.utime(session.path, (time.time() - age_s,) * 2)
         is_running.append(story.read_story(session.path, home_dir).is_running)
 
@@ -435,7 +435,7 @@ def test_a_title_that_the_client_gave_is_stronger_than_the_first_wish(
     told = story.read_story(session.path, home_dir)
 
     (result,) = [item for item in told.moments[1].items if item.kind == "tool_result"]
-    assert len(result.subject) == 200
+    assert len(result.subject) == _SUBJECT_CHARACTERS
     assert result.offset > 0
     assert told.title == (row.title_of({"type": "summary", "summary": "Called so"}) or "A wish")
     assert story.Item("client", "x", 1) == ("client", "x", 1, "", -1)

@@ -230,7 +230,9 @@ def test_the_last_turns_and_compactions_of_a_session_are_listed(count: int, of_a
         ({"seconds": 5, "dollars": 1.256}, ["unknown", "unknown", "unknown", "5", "s", "$1.26"]),
     ],
 )
-@pytest.mark.parametrize(("columns", "year"), [(77, ""), (78, "2026-")])
+@pytest.mark.parametrize(
+    ("columns", "year"), [(lookback._YEAR_FITS - 1, ""), (lookback._YEAR_FITS, "2026-")]
+)
 def test_a_compaction_has_its_row(
     fields: dict[str, Any],
     cells: list[str],
