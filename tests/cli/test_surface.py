@@ -35,7 +35,7 @@ memory: search show add list lint index status sync
 forget budget
 rules: show explain lint
 config: list get set unset explain presets autocompact
-scout: init
+scout: on off init
 gateway run dashboard report"""
 HIDDEN = ["mcp", "hook", "mod", "statusline"]
 

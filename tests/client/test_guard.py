@@ -86,7 +86,7 @@ def test_the_scout_watches_reads_once_it_is_on_and_costs_nothing_before_and_afte
     ignored.mkdir(parents=True)
     (ignored / "index.js").write_text("NODE-CONTENT\n", encoding="utf-8")
     installed.command("config", "set", "scout.mode", "block")
-    installed.install()
+    assert installed.command("scout", "on").returncode == 0
     assert b"Read|Glob|Grep|Bash" in client.settings_path().read_bytes()
     stub.script(
         bash("cat node_modules/pkg/index.js", filled(20_000)),
@@ -102,6 +102,5 @@ def test_the_scout_watches_reads_once_it_is_on_and_costs_nothing_before_and_afte
     assert "npm run build" in seen
     assert "scout off" not in seen
     assert "NODE-CONTENT" not in seen
-    installed.command("config", "unset", "scout.mode")
-    installed.install()
+    installed.command("scout", "off")
     assert client.settings_path().read_bytes() == before

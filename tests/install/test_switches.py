@@ -136,18 +136,33 @@ def matcher(path: Path) -> str:
 
 
 @pytest.mark.row("S0-32", "S2-46")
-def test_the_scouts_hook_comes_and_goes_with_its_setting(home: Home) -> None:
-    """An installation widens and narrows the matcher, and nothing else changes."""
+def test_the_scout_on_and_off_is_a_round_trip(home: Home) -> None:
+    """Wherever it is installed the matcher widens and narrows, and nothing else changes."""
     home.install()
     before = home.settings.read_bytes()
     assert matcher(home.settings) == NARROW
 
-    home.run("config", "set", "scout.mode", "advise")
-    assert home.install()["files"] == [str(home.settings)]
+    report, again = (home.run("scout", "on", "--json").report for _ in range(2))
+    assert report["settings"] == [str(home.settings)]
+    assert again == {"scout": "on", "settings": [], "problem": None}
     assert matcher(home.settings) == WIDE
-    home.run("config", "unset", "scout.mode")
-    home.install()
+    assert config.load(home.data, home.project).values["scout.mode"] == "advise"
+    text = home.run("scout", "off").out
+    assert text.startswith("The scout is off in new sessions (")
     assert home.value == json.loads(before)
+
+    home.run("scout", "on")
+    home.uninstall()
+    assert home.settings.read_bytes() == ORIGINAL
+
+
+def test_without_an_installation_the_scout_is_one_sentence(home: Home) -> None:
+    """Nothing is written, neither of the client's nor of ours."""
+    done = home.run("scout", "off")
+
+    assert (done.code, done.out) == (1, "")
+    assert done.err == "brimline: brimline is not installed here yet: run `brimline install` first"
+    assert home.everything() == {str(home.settings): ORIGINAL}
 
 
 @pytest.mark.parametrize(
@@ -193,6 +208,22 @@ def test_a_window_is_taken_from_100_000_to_a_million_tokens(
 
     assert (done.code == 0) is is_taken
     assert (home.settings.read_bytes() == before) is not is_taken
+
+
+def test_a_scout_that_refuses_still_does_when_it_is_switched_on_again(home: Home) -> None:
+    """Off, and on again, it gives advice."""
+    home.install()
+    config.write_setting(paths.user_config(home.data), "scout.mode", "block")
+
+    modes = []
+    for word in ("on", "off", "on"):
+        home.run("scout", word)
+        modes.append(config.load(home.data, home.project).values["scout.mode"])
+        stored = policy.load_compiled(home.data, home.project)
+        assert stored is not None
+        assert stored.values["scout.mode"] == modes[-1], "hooks know it at once"
+
+    assert modes == ["block", "off", "advise"]
 
 
 def test_an_ignore_file_is_written_with_its_patterns_counted(home: Home) -> None:

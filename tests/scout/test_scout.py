@@ -171,7 +171,7 @@ def test_patterns_mean_what_they_mean_in_a_gitignore(
 
 @pytest.mark.parametrize("kind", ["folder", "link", "pipe", "huge", "binary"])
 def test_a_file_that_cannot_be_used_leaves_the_defaults(world: Path, kind: str) -> None:
-    """Whatever lies there under that name, the answer comes at once, and `doctor` says it."""
+    """Whatever lies there under that name, the answer comes at once, and `scout on` says it."""
     path = Path(".brimlineignore")
     if kind == "folder":
         path.mkdir()

@@ -202,19 +202,17 @@ def config() -> None:
     """
 
 
-@_group_decorator("brimline.install.switches", "init", end="")
+@_group_decorator("brimline.install.switches", "on off init", end="")
 def scout() -> None:
     """Watch reads of folders that only fill the context window.
 
     Which ones is said by .brimlineignore (else .ckignore) in the project's folder, in the syntax of
-    .gitignore; without patterns of its own, twelve default folders. The setting `scout.mode`
-    switches it on and off; `brimline install` then registers its hook.
+    .gitignore; without patterns of its own, twelve default folders.
 
     \b
     Example:
       brimline scout init
-      brimline config set scout.mode advise
-      brimline install
+      brimline scout on
     """
 
 

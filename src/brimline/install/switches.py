@@ -1,4 +1,4 @@
-"""`config autocompact`, which sets something in the client's settings, and `scout init`."""
+"""Commands that switch something in the client's settings: `config autocompact` and `scout`."""
 
 from __future__ import annotations
 
@@ -116,6 +116,28 @@ def _autocompact_window_text(report: dict[str, Any]) -> str:
     return "\n".join(map(output.wrapped_text, lines))
 
 
+@output.command("on")
+def on(as_json: bool) -> None:
+    """Register the scout's hook wherever brimline is installed.
+
+    \b
+    Example:
+      brimline scout on
+    """
+    _switch_scout_and_answer(enabled=True, as_json=as_json)
+
+
+@output.command("off")
+def off(as_json: bool) -> None:
+    """Remove the scout's hook; reads cost nothing again.
+
+    \b
+    Example:
+      brimline scout off
+    """
+    _switch_scout_and_answer(enabled=False, as_json=as_json)
+
+
 @output.command("init")
 @click.option("--force", is_flag=True, help="Replace a .brimlineignore that is there.")
 def init(force: bool, as_json: bool) -> None:
@@ -131,3 +153,26 @@ def init(force: bool, as_json: bool) -> None:
     lines = [pattern.text for pattern in reads.load_ignore_patterns(os.getcwd()).patterns]
     text = f"Wrote {path} with {len(lines)} patterns. Edit it to taste."
     output.answer({"file": path, "patterns": lines}, text, as_json=as_json)
+
+
+def _switch_scout_and_answer(*, enabled: bool, as_json: bool) -> None:
+    from brimline.scout import reads
+
+    home_dir, project_dir = paths.data_dir(), os.getcwd()
+    known = parts.known_settings_paths(home_dir, project_dir)
+    wired = [path for path in known if parts.our_entries_in(path)]
+    if not wired:
+        raise InstallError("brimline is not installed here yet: run `brimline install` first")
+    blocks = config.load(home_dir, project_dir).values["scout.mode"] == "block"
+    word = ("block" if blocks else "advise") if enabled else "off"
+    config.write_setting(paths.user_config(home_dir), "scout.mode", word)
+    config.compile_policy(home_dir, project_dir)
+    renewed, changed = parts.wiring_of_chosen_python(home_dir, known[0]), []
+    for path in wired:
+        plan = parts.Settings(path, home_dir, renewed).plan_or_install(do=True)
+        changed += [change.path for change in plan.files]
+    state = "on" if enabled else "off"
+    problem = reads.load_ignore_patterns(project_dir).problem
+    report = {"scout": state, "settings": changed, "problem": problem or None}
+    text = f"The scout is {state} in new sessions ({', '.join(wired)}). {problem}".rstrip()
+    output.answer(report, text, as_json=as_json)

@@ -1,4 +1,4 @@
-"""The scout's face to the hooks: asked before a read, once `brimline install` registered it.
+"""The scout's face to the hooks: asked before a read, once `brimline scout on` registered it.
 
 Fast path: imports nothing.
 """

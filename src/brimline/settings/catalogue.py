@@ -130,7 +130,7 @@ SETTINGS = (
         "scout.mode",
         "off",
         "What the scout does about reads into ignored folders: nothing, a hint, or a refusal. "
-        "`brimline install` registers its hook, or takes it out.",
+        "`brimline scout on` and `off` set it, and register the hook.",
         choices=("off", "advise", "block"),
     ),
     _make_user_only_setting(
