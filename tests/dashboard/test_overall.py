@@ -230,17 +230,3 @@ def test_days_are_counted_back_from_the_last_request_to_the_first(
     assert len(found) == len(set(found)) == count
     assert min(found) == found[0] == first
     assert len(overall._days_up_to_last_request([], span)) == 1
-
-
-def test_the_tools_that_brought_in_most_are_shown(home_dir: str, folder: Path) -> None:
-    """The largest first, over all sessions of the days."""
-    made = session(folder)
-    for number in range(overall._TOP + 1):
-        call = made.tool_call(20_000 + 9_000 * number, f"Tool{number}", pattern="p")
-        made.tool_result(call, f"{number}\n" * 1_000 * (number + 1))
-    made.reply(90_000)
-
-    tools = shown(home_dir)["tools"]
-
-    assert [name for name, _ in tools] == [f"Tool{n}" for n in range(overall._TOP, 0, -1)]
-    assert all(tokens > 0 for _, tokens in tools)

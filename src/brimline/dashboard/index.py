@@ -1,4 +1,4 @@
-"""The rows of every session's page among the figures, so that no page reads the transcripts again.
+"""The list of all sessions, a row of each among the figures: no transcript is read again for it.
 
 A row is made anew when the transcript or the spool of its session has changed.
 """
@@ -9,20 +9,27 @@ import contextlib
 import json
 import os
 import time
+from collections import Counter
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import output
 from brimline.dashboard import story
 from brimline.errors import BrimlineError
 from brimline.fast import io, paths
-from brimline.figures import spool, store
+from brimline.figures import history, reader, savings, spool, store
+from brimline.gauge import reading
 from brimline.session import in_use
+from brimline.settings import config
 from brimline.state import forgotten
 from brimline.transcript import find
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping
+
+    from brimline.fast.policy import Policy
+    from brimline.figures.store import Store
 
 _TITLE_CHARACTERS = 80
 _MOST_WORDS = 8
@@ -55,22 +62,29 @@ class Index:
         """How many bytes of how many were read; None where nobody has to wait."""
 
     def refresh(self) -> None:
-        """Read the sessions that have changed, the newest first; drop those that are gone."""
-        policy_of = story.make_current_policy_lookup(self.home_dir)
+        """Read what is new in all transcripts, and make the rows of those sessions again."""
+        policy_of = cache(
+            lambda project: config.build_live_policy(self.home_dir, project or os.getcwd())
+        )
         with store.opened(self.home_dir, in_memory=False) as figures:
             stale = self._drop_gone_and_return_stale(figures.base)
-            done, self.total = 0, sum(map(_transcript_bytes_in_stamp, stale.values()))
+            self.total = sum(map(_transcript_bytes_in_stamp, stale.values()))
+            self.busy = None if self.is_current else (0, self.total)
             with output.Progress("Reading sessions", self.total) as bar:
-                for path, now in stale.items():
-                    self.busy = None if self.is_current else (done, self.total)
-                    with contextlib.suppress(BrimlineError, OSError):
-                        row = index_row(story.read_story_for_index(path, figures, policy_of))
-                        # The name of a file need not be text.
-                        told = _with_surrogates_replaced(json.dumps(row, ensure_ascii=False))
-                        values = (os.fsencode(path), now, told)
-                        figures.base.execute("REPLACE INTO page VALUES (?, ?, ?)", values)
-                    done += _transcript_bytes_in_stamp(now)
-                    bar.advance(_transcript_bytes_in_stamp(now))
+
+                def advance(size: int) -> None:
+                    bar.advance(size)
+                    if self.busy:
+                        self.busy = min(self.busy[0] + size, self.total), self.total
+
+                figures.refresh(reader.all_transcripts(), progress=advance, in_shares=True)
+            for path, now in stale.items():
+                with contextlib.suppress(BrimlineError, OSError):
+                    row = _row_of_session(figures, path, policy_of)
+                    # The name of a file need not be text.
+                    told = _with_surrogates_replaced(json.dumps(row, ensure_ascii=False))
+                    values = (os.fsencode(path), now, told)
+                    figures.base.execute("REPLACE INTO page VALUES (?, ?, ?)", values)
         self.is_current, self.busy = True, None
 
     def _drop_gone_and_return_stale(self, base: sqlite3.Connection) -> dict[str, str]:
@@ -164,23 +178,33 @@ def _with_surrogates_replaced(name: str) -> str:
     return name.encode("utf-8", "replace").decode()
 
 
-def index_row(session: story.Story) -> dict[str, Any]:
-    """Return what a list shows of a session, and what it adds to the whole."""
+def _row_of_session(
+    figures: Store, path: str, policy_of: Callable[[str], Policy]
+) -> dict[str, Any]:
+    """Return what a list shows of a session, and what it adds to the whole.
+
+    Raises:
+        OSError: its file cannot be read.
+    """
+    told = figures.read(path)
+    requests = told.measured.requests
+    policy = policy_of(told.project)
+    now, state = reading.reading_and_state(path, told.measured, figures.home_dir, policy)
+    kept = history.read_session(figures, state.session_id, [path]).figures
+    models = Counter(request.model or "unknown" for request in requests)
     return {
-        "id": session.session_id,
-        "title": output.one_line(session.title, _TITLE_CHARACTERS),
-        "project": session.project or "",
-        "model": session.most_used_model,
-        "last_at": session.last_at,
-        "requests": len(session.moments),
-        "peak": session.peak_tokens,
-        "window": session.now.window.tokens,
-        "compactions": len(session.compactions),
-        "compacted": [output.pick_attrs(past, _COMPACTION) for past in session.figures.compactions],
-        "tokens": sum(session.tokens_by_billing.values()),
-        "tools": session.tools,
-        "saved": list(session.saved),
-        "cost_usd": session.cost_usd,
+        "id": find.session_id_of(path),
+        "title": output.one_line(told.name, _TITLE_CHARACTERS),
+        "project": told.project,
+        "model": next((name for name, _ in models.most_common(1)), ""),
+        "last_at": requests[-1].at if requests else find.modified_at(path),
+        "requests": len(requests),
+        "peak": told.measured.largest_occupancy_tokens,
+        "window": now.window.tokens,
+        "compactions": len(told.measured.compactions),
+        "compacted": [output.pick_attrs(past, _COMPACTION) for past in kept.compactions],
+        "tokens": sum(one.tokens + one.spent.output_tokens for one in requests),
+        "saved": list(savings.saved_in_one_session(figures.home_dir, state.session_id)),
     }
 
 

@@ -52,7 +52,6 @@ def overall_page_values(
         "compaction_dollars": sum(each["dollars"] or 0.0 for each in compacted),
         "plots": _period_plots(daily, compacted, days),
         "projects": sorted(projects, key=lambda row: -(row["dollars"] or 0.0))[:_TOP],
-        "tools": sum((Counter(row["tools"]) for row in recent), Counter()).most_common(_TOP),
     }
 
 

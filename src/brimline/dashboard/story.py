@@ -11,7 +11,6 @@ import os
 from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass, field
-from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.bulk import layout
@@ -33,13 +32,12 @@ from brimline.transcript import caching, find, read, words
 from brimline.transcript.caching import Caching
 from brimline.transcript.calls import Call
 from brimline.transcript.typed import Session
-from brimline.transcript.usage import Tail, read_tail
+from brimline.transcript.usage import Tail
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from brimline.fast.policy import Policy
-    from brimline.figures.store import Store
     from brimline.gauge.composition import Composition, Share
     from brimline.gauge.forecast import Forecast
     from brimline.gauge.reading import Reading
@@ -169,50 +167,8 @@ def read_story(path: str, home_dir: str, progress: Callable[[int], None] | None 
     """Read a session and all that is kept of it, with a reading for every request.
 
     Raises:
-        SessionError: its file cannot be read.
+        SessionError: its file cannot be read, or is no session's.
     """
-    policy_of = make_current_policy_lookup(home_dir)
-    with store.opened(home_dir) as found:
-        story = read_story_for_index(path, found, policy_of, progress)
-    _compute_moment_readings(story, SessionState(home_dir, story.kept_as), policy_of(story.project))
-    _add_gateway_edits_to_moments(story)
-    story.is_running = _is_running(path)
-    failed = logs.recent_failures(home_dir, 0.0)
-    story.failures = [failure for failure in failed if failure.get("session") == story.kept_as]
-    return story
-
-
-def _is_running(path: str) -> bool:
-    try:
-        return clock.now_s() - find.modified_at(path) < PAUSE_S or in_use.is_open(path)
-    except OSError:
-        return False  # it went away meanwhile
-
-
-def make_current_policy_lookup(home_dir: str) -> Callable[[str | None], Policy]:
-    """The settings that hold in a project now, read once for each."""
-    return cache(lambda project: config.build_live_policy(home_dir, project or os.getcwd()))
-
-
-def read_story_for_index(
-    path: str,
-    found: Store,
-    policy_of: Callable[[str | None], Policy],
-    progress: Callable[[int], None] | None = None,
-) -> Story:
-    """The same without the readings of earlier requests: what an index needs.
-
-    Args:
-        path: of the session.
-        found: the figures.
-        policy_of: the settings that hold in a project.
-        progress: called with the number of bytes of each line.
-
-    Raises:
-        SessionError: its file cannot be read.
-    """
-    home_dir = found.home_dir
-    spooled = spool.read_spooled_events(home_dir, find.session_id_of(path))
     reader, rows = _Reader(path), 0
     try:
         reader.story.size_bytes = os.path.getsize(path)
@@ -221,28 +177,36 @@ def read_story_for_index(
                 reader.read_row(record.value, line.offset)
             rows += len(line.records)
             reader.story.broken_lines += line.problem in read.BROKEN
-        last = read_tail(path)
+        policy = config.build_live_policy(home_dir, reader.session.folder or os.getcwd())
+        now, state = reading.reading_and_state(path, reader.session, home_dir, policy)
     except OSError as error:
         raise SessionError(f"cannot read {path}: {error.strerror or error}") from error
-    story = reader.close(totals.gateway_edit_reason_by_time(spooled))
-    if story.broken_lines and not rows:
+    if reader.story.broken_lines and not rows:
         raise SessionError(f"{path} is not a session's transcript")
-    state = SessionState(home_dir, story.kept_as)
-    if not state.names and reader.recorded:
-        state = SessionState(home_dir, reader.recorded)  # a subagent's file has its own name
-    name = story.kept_as = state.session_id
-    story.figures = history.read_session(found, name, [path]).figures
+    name = state.session_id
+    spooled = spool.read_spooled_events(home_dir, name)
+    story = reader.close(totals.gateway_edit_reason_by_time(spooled))
+    with store.opened(home_dir) as found:
+        story.figures = history.read_session(found, name, [path]).figures
+    story.kept_as, story.now = name, now
     story.saved = savings.saved_in_one_session(home_dir, name)
-    story.events = [
-        _fields_of_expected_type(line) for line in spool.read_spooled_events(home_dir, name)
-    ]
-    story.now = reading.make_reading_of_session(
-        last, reader.session, state, policy_of(story.project)
-    )
-    story.now.estimated_tokens = reader.estimated_tokens
+    story.events = [_fields_of_expected_type(line) for line in spooled]
+    now.estimated_tokens = reader.estimated_tokens
     if snapshot := state.snapshot():
         story.cost_usd = snapshot.cost_usd
+    _compute_moment_readings(story, state, policy)
+    _add_gateway_edits_to_moments(story)
+    story.is_running = _is_running(path)
+    failed = logs.recent_failures(home_dir, 0.0)
+    story.failures = [failure for failure in failed if failure.get("session") == name]
     return story
+
+
+def _is_running(path: str) -> bool:
+    try:
+        return clock.now_s() - find.modified_at(path) < PAUSE_S or in_use.is_open(path)
+    except OSError:
+        return False  # it went away meanwhile
 
 
 def _fields_of_expected_type(line: dict[str, Any]) -> dict[str, Any]:
@@ -257,7 +221,6 @@ class _Reader:
         self.story = Story(path, find.session_id_of(path), find.session_id_of(path))
         self.session, self.context = Session(), ContextReader(self._add_moment)
         self.tail: Tail | None = None
-        self.recorded = ""
         self.history: list[int] = []
         self.estimated_tokens: int | None = None
 
@@ -270,7 +233,6 @@ class _Reader:
         if found.is_new_compaction:
             self.history = []
         if found.usage:
-            self.recorded = found.usage.session_id or self.recorded
             self._begin_or_extend_tail(found, found.usage)
         elif self.tail:
             self.tail.result_characters += found.characters

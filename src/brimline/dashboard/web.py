@@ -175,8 +175,8 @@ class Dashboard:
         """Bring the index and what requests cost up to date."""
         self.wanted.clear()
         own = config.user_model_rows(self.home_dir)
-        self.spendings = spending.read_spendings(self.home_dir, reader.all_transcripts(), own)
         self.index.refresh()
+        self.spendings = spending.read_spendings(self.home_dir, reader.all_transcripts(), own)
         rows = bill.bill_rows_by_group(self.spendings, ("session",), own)
         self.bills = {row["session"]: row | {"tokens": bill.tokens_of_row(row)} for row in rows}
 

@@ -10,6 +10,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
 from multiprocessing import connection
 from typing import TYPE_CHECKING, Any
 
@@ -33,8 +34,10 @@ def made_of_each(work: Callable[[str], Any], sizes: Mapping[str, int]) -> Iterat
         least = loads.index(min(loads))
         loads[least] += size
         shares[least].append(path)
-    # Elsewhere a forked process may find libraries of the system in the middle of their work.
-    start_method = "fork" if sys.platform == "linux" else "spawn"
+    # A forked process may find other threads, and elsewhere the system's libraries, in the middle
+    # of their work.
+    is_alone = sys.platform == "linux" and threading.active_count() == 1
+    start_method = "fork" if is_alone else "spawn"
     context: Any = multiprocessing.get_context(start_method)
     open_ends: list[Connection] = []
     started = []

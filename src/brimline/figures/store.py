@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     Progress = Callable[[int], None] | None
 
 FILE = "figures.sqlite3"
-_FORMAT = 3
+_FORMAT = 4
 _IN_MEMORY = ":memory:"
 _BUSY_S = 10.0
 # Smaller files are read faster than they are looked up.
@@ -47,7 +47,7 @@ _SAVED_AT_ONCE = 16
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _SIGNS_OF_DAMAGE = ("Could not decode to UTF-8", "no such column", "no such table", "malformed")
 # What the list of sessions is chosen and sorted by is taken from the documents of their pages.
-_PAGE = ("id", "project", "model", "last_at", "peak", "compactions", "saved_tokens", "tokens")
+_PAGE = ("id", "project", "model", "last_at", "peak", "compactions", "tokens")
 _TAKEN = ", ".join(f"{name} AS (json_extract(document, '$.{name}')) STORED" for name in _PAGE)
 _SCHEMA = f"""
     BEGIN IMMEDIATE;

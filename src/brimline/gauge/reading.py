@@ -176,14 +176,23 @@ def measure_session(
     return reading
 
 
-def make_reading_of_session(
-    last: Tail, recorded: Session, state: SessionState, policy: Policy
-) -> Reading:
-    """A session as it stands, by all of its file: for those who have the time to read it."""
+def reading_and_state(
+    path: str, recorded: Session, home_dir: str, policy: Policy
+) -> tuple[Reading, SessionState]:
+    """A session as it stands, by all of its file, and what hooks have kept of it.
+
+    Raises:
+        OSError: its end cannot be read.
+    """
+    last, name = read_tail(path), path.rpartition("/")[2].removesuffix(".jsonl")
+    state = session.SessionState(home_dir, name)
+    if not state.names and last.usage and last.usage.session_id:
+        # A subagent's file has its own name.
+        state = session.SessionState(home_dir, last.usage.session_id)
     proved = window.window_proved_by_occupancy(recorded.largest_occupancy_tokens)
     observed = max(state.largest_number_after_prefix(session.WINDOW) or 0, proved or 0)
     history = recorded.occupancies_since_compaction
-    return make_reading(last, state.snapshot(), policy, observed, history=history)
+    return make_reading(last, state.snapshot(), policy, observed, history=history), state
 
 
 def make_reading(

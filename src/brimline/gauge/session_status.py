@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from brimline import output
 from brimline.gauge import context, reading, wording
-from brimline.state.session import SessionState
-from brimline.transcript import find, typed, usage
+from brimline.transcript import typed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,12 +35,8 @@ def read_status_document(
     Raises:
         OSError: the file cannot be read.
     """
-    last = usage.read_tail(path)
     recorded = measure(path, watch)
-    state = SessionState(home_dir, find.session_id_of(path))
-    if not state.names and last.usage and last.usage.session_id:
-        state = SessionState(home_dir, last.usage.session_id)  # a subagent's file has its own name
-    now = reading.make_reading_of_session(last, recorded, state, policy)
+    now, state = reading.reading_and_state(path, recorded, home_dir, policy)
     if now.occupancy_tokens is None and recorded.compactions:
         now.estimated_tokens = context.estimate_after_compaction(path)
     return {
