@@ -210,29 +210,6 @@ def test_what_a_tool_brought_is_told_by_its_name(session: SessionBuilder, home_d
     )
 
 
-def test_what_a_gateway_took_out_is_told_of_the_request_it_belongs_to(
-    session: SessionBuilder, home_dir: str
-) -> None:
-    """By what it took, then by the moment; nothing of a subagent's, nothing unsound."""
-    for tokens in (50_000, 60_000, 70_000):
-        session.reply(tokens)
-    at = story.read_story(session.path, home_dir).moments[1].at
-    fresh = [2, "sha256:" + "a" * 64, 300]
-    lines: list[dict[str, Any]] = [
-        {"at": at + 1, "prompt": 60_000, "saved": 500, "fresh": [fresh, [2, "x", 3], [1], 5]},
-        {"at": at, "prompt": 50_000, "saved": 900, "agent": "a1"},
-        {"at": at - 3_600, "prompt": 70_000, "saved": 700},
-    ]
-    state = SessionState(home_dir, find.session_id_of(session.path))
-    for line in lines:
-        state.spool_event("Gateway", line)
-
-    moments = story.read_story(session.path, home_dir).moments
-
-    assert [moment.shorter_by for moment in moments] == [0, 500, 0]
-    assert [moment.replaced for moment in moments] == [[], [fresh], []]
-
-
 @pytest.mark.parametrize(
     ("file", "has_own", "kept_as"),
     [("own", True, "own"), ("own", False, "recorded"), ("recorded", False, "recorded")],
@@ -307,100 +284,20 @@ def test_a_session_runs_while_its_file_is_written(session: SessionBuilder, home_
     assert is_running == [True, True, False]
 
 
-def test_times_of_hooks_are_sorted_by_event_and_size() -> None:
-    """What is not an event of the client has no row."""
-    events: list[dict[str, Any]] = [
-        {"event": "Stop", "ms": 9},
-        {"event": "PreToolUse", "ms": 7.5},
-        {"event": "Stop", "ms": 3},
-        {"event": "Stop"},
-        {"event": "Gateway", "ms": 1},
-    ]
-
-    found = story.sorted_hook_ms_by_event(events)
-
-    assert list(found.items()) == [("PreToolUse", [7.5]), ("Stop", [3.0, 9.0])]
-
-
-def test_of_two_requests_of_one_size_a_gateway_means_the_nearer(
-    session: SessionBuilder, home_dir: str
-) -> None:
-    """Within a few seconds; one without a figure has saved nothing."""
-    for _ in range(2):
-        session.reply(50_000)
-    session.now += 3_600
-    session.reply(70_000)
-    first, second, third = story.read_story(session.path, home_dir).moments
-    state = SessionState(home_dir, find.session_id_of(session.path))
-    for at, saved in ((first.at - 0.5, {"saved": 10}), (second.at + 0.4, {"saved": 20})):
-        state.spool_event("Gateway", {"at": at, "prompt": 50_000, **saved})
-    state.spool_event("Gateway", {"at": third.at + 1, "prompt": 1})
-
-    told = story.read_story(session.path, home_dir)
-
-    assert [moment.shorter_by for moment in told.moments] == [10, 20, 0]
-
-
 def test_a_session_that_went_away_runs_no_more(world: Path) -> None:
     """While it was being read."""
     assert not story._is_running(str(world / "gone.jsonl"))
 
 
-SLACK = story._SLACK_S
-
-
-@pytest.mark.parametrize(
-    ("early_s", "is_meant"),
-    [(0, True), (SLACK - 0.1, True), (SLACK + 0.1, False), (-SLACK - 0.1, True), (-90, True)],
-)
-def test_a_gateways_line_may_be_a_few_seconds_older_than_its_request(
-    session: SessionBuilder, home_dir: str, early_s: float, is_meant: bool
-) -> None:
-    """It is written when the answer has ended, so that it may be much younger."""
-    session.reply(50_000)
-    (only,) = story.read_story(session.path, home_dir).moments
-    state = SessionState(home_dir, find.session_id_of(session.path))
-    state.spool_event("Gateway", {"at": only.at - early_s, "prompt": 1, "saved": 10})
-
-    (told,) = story.read_story(session.path, home_dir).moments
-
-    assert told.shorter_by == (10 if is_meant else 0)
-
-
-@pytest.mark.parametrize(
-    ("each", "is_sound"),
-    [
-        ([2, "sha256:" + "a" * 64, 300], True),
-        ([2, "a" * 64, 300], True),
-        ([2, "sha256:" + "a" * 63, 300], False),
-        ([2, "sha256:" + "g" * 64, 300], False),
-        ([True, "sha256:" + "a" * 64, 300], False),
-        ([2, "sha256:" + "a" * 64, 3.5], False),
-        ([2, "sha256:" + "a" * 64], False),
-        ((2, "sha256:" + "a" * 64, 300), False),
-        (None, False),
-    ],
-)
-def test_what_was_replaced_is_a_layer_a_key_and_a_number(each: Any, is_sound: bool) -> None:
-    """What is not as the gateway writes it is left out."""
-    assert story._is_well_formed_replacement(each) is is_sound
-
-
 def test_fields_of_a_line_that_are_not_of_their_kind_are_left_out() -> None:
     """Any other field may be anything."""
     line = {"event": "Offloaded", "bytes": "many", "shown": 3, "saved": None, "key": 5}
-    line |= {"fresh": "x", "ms": 1.5, "tool": None}
+    line |= {"tool": None}
 
     assert story._fields_of_expected_type(line) == {
         "event": "Offloaded",
         "shown": 3,
-        "ms": 1.5,
         "tool": None,
-    }
-    assert story._fields_of_expected_type({"key": "k", "fresh": [], "ms": 1}) == {
-        "key": "k",
-        "fresh": [],
-        "ms": 1,
     }
 
 
@@ -549,5 +446,5 @@ def test_a_request_begins_with_nothing_but_its_number(session: SessionBuilder) -
     moment = story.Moment(1, 2.0, 0, row.spent_of(fields), Tail())
 
     assert (moment.tokens, moment.is_final, moment.shorter_by) == (0, False, 0)
-    assert (moment.parts, moment.items, moment.replaced) == ({}, [], [])
+    assert (moment.parts, moment.items) == ({}, [])
     assert moment.broke is None

@@ -5,12 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import html
-import json
 import os
 import random
 import re
 import socket
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,20 +20,15 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from tests.dashboard.conftest import PATIENCE_S
 from tests.dashboard.played import NAME
-from tests.gateway.test_proxy import LOG, bulky, raw_of
 
 from brimline.bulk import contents, layout, pins
 from brimline.bulk.put import put
 from brimline.cli.surface import program
-from brimline.compaction.compactor import Settings
 from brimline.dashboard import index, story, web
 from brimline.dashboard.pages import MOST_CHARACTERS
 from brimline.dashboard.web import _PAGE_SIZE
 from brimline.errors import SessionError
 from brimline.figures import store
-from brimline.gateway.conversations import Conversations
-from brimline.gateway.stickiness import Stickiness
-from brimline.settings import config
 from brimline.testing import SessionBuilder
 
 if TYPE_CHECKING:
@@ -113,32 +106,6 @@ def test_every_page_answers_and_shows_foreign_marks_as_text(served: Served) -> N
         assert "<script>alert(" not in found.text
         assert not re.search(r"\son\w+=|\sstyle=", found.text), page
     assert "&lt;script&gt;alert(" in served.get(f"/session/{NAME}/request/1").text
-
-
-def test_a_request_tells_what_the_gateway_replaced_with_the_text_by_its_key(
-    served: Served, played: Played, home_dir: str
-) -> None:
-    """The figure is that of `status`; the text is what the client had sent."""
-    with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
-        known = Conversations(
-            home_dir, Settings(), config.build_live_policy(home_dir, home_dir), sticky
-        )
-        headers = {b"x-claude-code-session-id": NAME.encode()}
-        passing = known.prepare_request(raw_of(bulky()), headers)
-        known.note_answer(passing, {"input_tokens": 10, "cache_read_input_tokens": 48_990})
-    played.session.reply(49_000)
-    told = CliRunner().invoke(program, ["status", "--session", NAME, "--json"]).stdout
-    played.session.reply(50_000)
-    saved = json.loads(told)["gateway_saved_tokens"]
-    moments = story.read_story(played.session.path, home_dir).moments
-
-    page = served.get(f"/session/{NAME}/request/{len(moments) - 1}").text
-
-    assert f"{saved:,} tokens shorter" in page
-    assert "journalctl -u web" in page
-    (place,) = set(re.findall(r'href="(/stored/[0-9a-f]{64})"', page))
-    assert LOG.splitlines()[-9] in html.unescape(served.get(place).text)
-    assert f"−{saved:,}" in served.get(f"/session/{NAME}").text
 
 
 def test_nothing_can_be_changed_there(served: Served, home_dir: str) -> None:

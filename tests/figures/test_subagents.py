@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,8 +13,6 @@ from brimline.figures import bill, reader, spending, subagents
 from brimline.testing import SessionBuilder
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.cli.conftest import Run
 
 ID = "1f0c2d3e-aaaa-4bbb-8ccc-000000000002"
@@ -37,6 +38,9 @@ def test_subagents_are_told_in_their_order_with_what_each_took(
     made: SessionBuilder, home_dir: str, brimline: Run
 ) -> None:
     """A window, tokens and a cost of its own, which is part of what the session cost."""
+    inner = Path(made.path).parent / ID / "subagents"
+    for name, age_s in (("early", 70), ("late", 50)):
+        os.utime(inner / f"agent-{name}.jsonl", (time.time() - age_s,) * 2)
     spendings = spending.read_spendings(home_dir, reader.all_transcripts())
 
     found = subagents.document(spendings, made.path)
@@ -46,10 +50,14 @@ def test_subagents_are_told_in_their_order_with_what_each_took(
         ("late", "Find the late one"),
     ]
     assert [(one["requests"], one["peak_tokens"]) for one in found] == [(2, 31_000)] * 2
+    assert [one["is_running"] for one in found] == [False, True]
     (whole,) = bill.bill_rows_by_group(spendings, ())
     assert sum(one["dollars"] for one in found) == pytest.approx(whole["subagent_dollars"])
     assert brimline("history", "--session", ID, "--json").document["subagents"] == found
-    assert "31,000 (16%)" in brimline("history", "--session", ID).out
+    shown = brimline("history", "--session", ID).out
+    assert "31,000 (16%)" in shown
+    assert shown.count("one, running") == 1
+    assert subagents.running_text(found).startswith("Find the late one: 31,000 of 200,000 tokens,")
 
 
 def test_subagents_of_older_clients_stand_in_the_sessions_own_file(

@@ -8,7 +8,7 @@ import pytest
 
 from brimline.transcript import caching
 from brimline.transcript.caching import caching_of
-from brimline.transcript.typed import measure
+from brimline.transcript.typed import Session
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 def cached(session: SessionBuilder, edits: Mapping[float, str] | None = None) -> Caching:
     """The cache's figures of a session as it is."""
-    return caching_of(measure(session.path, attachments=True).requests, edits or {})
+    found = Session()
+    list(found.rows_of(session.path))
+    return caching_of(found.requests, edits or {})
 
 
 def reply(

@@ -17,7 +17,7 @@ from brimline import output
 from brimline.dashboard import story
 from brimline.errors import BrimlineError
 from brimline.fast import io, paths
-from brimline.figures import history, reader, savings, spool, store
+from brimline.figures import history, reader, savings, spending, spool, store, subagents
 from brimline.gauge import reading
 from brimline.session import in_use
 from brimline.settings import config
@@ -213,7 +213,9 @@ def change_stamp_of_session(home_dir: str, path: str) -> str:
     own = paths.session_dir(home_dir, find.session_id_of(path))
     files = (path, f"{own}/statusline.json")
     parts = [f"{io.file_size(file)}:{io.file_time(file)}" for file in files]
-    return " ".join([*parts, *map(str, spool.stamp_of_folder(own))])
+    inner = spending.files_of_session(path)[1:]
+    running = [io.file_size(file) for file in inner if subagents.is_written_now(file)]
+    return " ".join([*parts, *map(str, [*spool.stamp_of_folder(own), *running])])
 
 
 def _transcript_bytes_in_stamp(stamp: str) -> int:

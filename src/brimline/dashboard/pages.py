@@ -16,11 +16,11 @@ from brimline import output
 from brimline.bulk import shell, stub
 from brimline.carry import card, lost
 from brimline.dashboard import chart
-from brimline.dashboard.story import EVENTS, sorted_hook_ms_by_event
 from brimline.fast import clock
 from brimline.figures import aftermath, bill, lookback, subagents, totals
 from brimline.gauge import window, wording
 from brimline.gauge.composition import NAMES
+from brimline.hooks.table import EVENTS
 from brimline.transcript import clienttools, read, row
 
 if TYPE_CHECKING:
@@ -148,7 +148,6 @@ def session_page_values(
         "largest": largest_items_and_their_requests(story, _TOP),
         "notices": _announcements_and_refusals(story),
         "offloads": [one for one in story.events if one["event"] in ("Offloaded", "Recalled")],
-        "hooks": sorted_hook_ms_by_event(story.events),
         "gateway": totals.most_saved_and_all_rewritten(story.events),
         "cards": [] if shared else _cards_after_compactions(story),
         "compactions": _compactions_with_costs_and_losses(story, user_models, shared=shared),
@@ -177,7 +176,7 @@ def _subagents(
     rows = subagents.document(spendings, story.path, user_models)
     for number, each in enumerate(rows if shared else (), 1):
         known = each["model"] if _MODEL.fullmatch(each["model"]) else "unknown"
-        each.update(agent=str(number), about="", model=known)
+        each.update(agent=str(number), about="", model=known, is_running=False)
     return rows
 
 

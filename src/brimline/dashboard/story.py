@@ -13,7 +13,6 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline.bulk import layout
 from brimline.errors import SessionError
 from brimline.fast import clock
 from brimline.figures import history, savings, spool, store, totals
@@ -23,7 +22,6 @@ from brimline.gauge.composition import Injections
 from brimline.gauge.context import ContextReader
 from brimline.gauge.reading import HISTORY_REQUESTS
 from brimline.gauge.window import window_proved_by_occupancy
-from brimline.hooks import table
 from brimline.session import in_use
 from brimline.settings import config
 from brimline.state import logs
@@ -47,15 +45,11 @@ if TYPE_CHECKING:
     from brimline.transcript.typed import Request, Row
     from brimline.transcript.usage import Usage
 
-EVENTS = frozenset(table.EVENTS)
 _SUBJECT_CHARACTERS = 200
 _UNKNOWN_CALL = Call("", "unknown tool", "")
-# The client may write a row a moment before or after the gateway has written its line.
-_SLACK_S = 5.0
 # Somebody may be reading an answer: a pause is no end.
 PAUSE_S = 900.0
-_KINDS: dict[str, Any] = dict.fromkeys(("bytes", "shown", "saved"), int)
-_KINDS |= {"key": str, "fresh": list, "ms": int | float}
+_KINDS: dict[str, Any] = {"bytes": int, "shown": int, "saved": int, "key": str}
 
 
 class Item(NamedTuple):
@@ -88,10 +82,6 @@ class Moment:
     outlook: Forecast | None = None
     broke: Break | None = None
     """What had been cached and was not read again."""
-    shorter_by: int = 0
-    """Tokens that a gateway took out on the way to the service."""
-    replaced: list[list[Any]] = field(default_factory=list)
-    """Of what it replaced for the first time: layer, key and tokens saved."""
 
 
 @dataclass
@@ -195,7 +185,6 @@ def read_story(path: str, home_dir: str, progress: Callable[[int], None] | None 
     if snapshot := state.snapshot():
         story.cost_usd = snapshot.cost_usd
     _compute_moment_readings(story, state, policy)
-    _add_gateway_edits_to_moments(story)
     story.is_running = _is_running(path)
     failed = logs.recent_failures(home_dir, 0.0)
     story.failures = [failure for failure in failed if failure.get("session") == name]
@@ -297,35 +286,3 @@ def _compute_moment_readings(story: Story, state: SessionState, policy: Policy) 
         observed = max(observed, window_proved_by_occupancy(moment.tokens) or 0)
         moment.reading = reading.make_reading(moment.last, window, policy, observed)
         moment.outlook = moment.reading.forecast()
-
-
-def _add_gateway_edits_to_moments(story: Story) -> None:
-    """Find the request of each line that a gateway left: one is written when the answer ended."""
-    for line in story.events:
-        if line["event"] != "Gateway" or line.get("agent"):
-            continue
-        at, prompt = line["at"], line.get("prompt")
-        first, end = (story.count_answered_by_time(at + slack) for slack in (-_SLACK_S, _SLACK_S))
-        near = story.moments[max(0, first - 1) : end]
-        if near:
-            _, _, number = min(
-                (moment.tokens != prompt, abs(moment.at - at), moment.number) for moment in near
-            )
-            moment = story.moments[number - 1]
-            moment.shorter_by = line.get("saved", 0)
-            moment.replaced += filter(_is_well_formed_replacement, line.get("fresh", ()))
-
-
-def _is_well_formed_replacement(each: Any) -> bool:
-    """Tell whether a piece of a line is as the gateway writes it."""
-    kinds = [type(one) for one in each] if isinstance(each, list) else []
-    return kinds == [int, str, int] and layout.is_digest(each[1].removeprefix(layout.PREFIX))
-
-
-def sorted_hook_ms_by_event(events: list[dict[str, Any]]) -> dict[str, list[float]]:
-    """Return how many milliseconds hooks took, by event, each list in order of size."""
-    found: dict[str, list[float]] = {}
-    for event in events:
-        if "ms" in event and event["event"] in EVENTS:
-            found.setdefault(event["event"], []).append(float(event["ms"]))
-    return {name: sorted(times) for name, times in sorted(found.items())}

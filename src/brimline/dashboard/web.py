@@ -215,7 +215,9 @@ class Dashboard:
             return Response(status_code=204)
         found = self._cached_story(path, now)
         own = config.user_model_rows(self.home_dir)
-        values = pages.session_page_values(found, own, self.spendings)
+        files = spending.files_of_session(path)
+        spendings = spending.read_spendings(self.home_dir, files, own)
+        values = pages.session_page_values(found, own, spendings)
         return self._render("session.html", f"Session {found.session_id[:8]}", live=now, **values)
 
     def request_page(self, request: Request) -> Response:
@@ -233,9 +235,6 @@ class Dashboard:
             moment=moment,
             label=pages.summary_line_of_request(moment),
             rows=pages.new_items_and_text_by_row(record, moment),
-            replaced=[
-                (*one, contents.read_sidecar(self.home_dir, one[1])) for one in moment.replaced
-            ],
         )
 
     def day_page(self, request: Request) -> Response:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _MARKS = (row.SUBAGENT_MARK, *[f'"{name}"'.encode() for name in clienttools.DELEGATING])
 _FILE_PREFIX = "agent-"
 _SHORT_ID = 8
+# Nobody says that one has ended: it is running as long as it was heard of a moment ago.
+_RUNNING_S = 60.0
 
 
 def document(
@@ -70,8 +72,21 @@ def _row(
         "tokens": bill.tokens_of_row(spent),
         "peak_tokens": peak,
         "window_tokens": max(window, window_proved_by_occupancy(peak) or 0),
+        "is_running": any(map(_is_running, own)),
         **{name: spent[name] for name in ("requests", "dollars", "is_assumed", "first_at")},
     }
+
+
+def _is_running(spent: Spending) -> bool:
+    """Tell whether a subagent was heard of a moment ago, by its file where it has one."""
+    if find.is_subagent_file(spent.path):
+        return is_written_now(spent.path)
+    return clock.now_s() - spent.last_at < _RUNNING_S
+
+
+def is_written_now(path: str) -> bool:
+    """Tell whether a transcript grew a moment ago."""
+    return clock.now_s() - find.modified_at(path) < _RUNNING_S
 
 
 class _Reader:
@@ -104,6 +119,20 @@ class _Reader:
             self.used.setdefault(agent, {})[row.message_id(reply) or str(offset)] = spent
 
 
+def running_text(rows: Sequence[dict[str, Any]]) -> str:
+    """The running ones in a sentence, each with its window and cost; empty without any."""
+    return "; ".join(
+        f"{_name(each)}: {each['peak_tokens']:,} of {each['window_tokens']:,} tokens,"
+        f" {bill.row_dollars_text(each)}"
+        for each in rows
+        if each["is_running"]
+    )
+
+
+def _name(row: dict[str, Any]) -> str:
+    return output.one_line(row["about"] or row["agent"][:_SHORT_ID])
+
+
 def lines(rows: Sequence[dict[str, Any]]) -> list[str]:
     """The subagents for a person; nothing where there were none."""
     if not rows:
@@ -116,7 +145,8 @@ def lines(rows: Sequence[dict[str, Any]]) -> list[str]:
             short_token_count_text(each["tokens"]),
             f"{each['peak_tokens']:,} ({each['peak_tokens'] / each['window_tokens']:.0%})",
             bill.row_dollars_text(each),
-            output.one_line(each["about"] or bill.short_model_name(each["model"])),
+            output.one_line(each["about"] or bill.short_model_name(each["model"]))
+            + ", running" * each["is_running"],
         ]
         for each in rows
     ]

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from brimline import output
 from brimline.fast import paths, policy
-from brimline.figures import history, lookback, savings, store
+from brimline.figures import history, lookback, savings, spending, store, subagents
 from brimline.gauge import composition_text, reading, window, wording
 from brimline.gauge.context import ContextReader
+from brimline.settings import config
 from brimline.state.session import SessionState
 from brimline.transcript.typed import Session
 
@@ -64,6 +65,7 @@ def _answer_for_session(
     closed = context.close()
     now.estimated_tokens = closed.tokens_after_compaction
     pairs = _occupancy_pairs(now) + _savings_compaction_pairs(state.session_id, path, home_dir, now)
+    pairs += _running_subagents_pairs(path, home_dir)
     head, tokens = _rows_of_text_lines(output.name_value_text(pairs)), _request_tokens(session, now)
     report = composition_text.composition_document(closed.composed)
     is_compacted = now.occupancy_tokens is None
@@ -120,6 +122,16 @@ def _savings_compaction_pairs(
     return pairs + [
         ("compacted", _last_compaction_text(last, now)) for last in compactions_made[-1:]
     ]
+
+
+def _running_subagents_pairs(path: str, home_dir: str) -> list[tuple[str, str]]:
+    """Say which subagents run, each with its window and its cost, if any does."""
+    files = spending.files_of_session(path)
+    if not any(map(subagents.is_written_now, files[1:])):
+        return []
+    own = config.user_model_rows(home_dir)
+    rows = subagents.document(spending.read_spendings(home_dir, files, own), path, own)
+    return [("subagents", subagents.running_text(rows))]
 
 
 def _last_compaction_text(last: Compaction, now: reading.Reading) -> str:

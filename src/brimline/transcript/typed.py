@@ -332,21 +332,19 @@ class Session:
             self.calls[known.id] = known
 
 
-def measure(path: str, progress: Progress = None, *, attachments: bool = False) -> Session:
+def measure(path: str, progress: Progress = None) -> Session:
     """Read a session's file for its requests and compactions alone: most lines are not parsed.
 
     Args:
         path: the session's file.
         progress: called with the number of bytes of each line.
-        attachments: whether requests tell what was attached before them, too.
 
     Raises:
         OSError: the file cannot be read.
     """
     found = Session()
-    marks = (*measuring.MARKS, measuring.ATTACHMENT) if attachments else measuring.MARKS
     with read.open_transcript_file(path) as file:
-        for _, value in measuring.rows_that_measure(file, marks, progress):
+        for _, value in measuring.rows_that_measure(file, progress=progress):
             found.measure_row(value, is_boundary=row.is_compaction_row(value))
     return found
 
