@@ -198,7 +198,7 @@ def test_a_report_has_the_cost_and_the_subagents(world: Path, home_dir: str) -> 
         assert re.search(r"<dt>cost</dt><dd>at least \$\d", made)
         assert "<h2>Subagents</h2>" in made
         assert ">33,000 <" in made
-    assert ">acme<" in full
+    assert ">acme <" in full
     assert "acme" not in shared
 
 

@@ -445,6 +445,6 @@ def test_a_request_begins_with_nothing_but_its_number(session: SessionBuilder) -
     (fields,) = session.reply(20_000)
     moment = story.Moment(1, 2.0, 0, row.spent_of(fields), Tail())
 
-    assert (moment.tokens, moment.is_final, moment.shorter_by) == (0, False, 0)
+    assert (moment.tokens, moment.is_final) == (0, False)
     assert (moment.parts, moment.items) == ({}, [])
     assert moment.broke is None
