@@ -59,9 +59,9 @@ def told(*lines: bytes) -> list[tuple[str, int, str]]:
     return [(one.kind, one.place.line, one.detail) for one in findings(list(lines)).faults]
 
 
-def notes(*lines: bytes) -> dict[str, list[int]]:
+def notes(*lines: bytes) -> dict[str, int]:
     """The lines of what is harmless, by kind."""
-    return {kind: note.lines for kind, note in findings(list(lines)).notes.items()}
+    return findings(list(lines)).notes
 
 
 TEXT = {"type": "text", "text": "x"}
@@ -86,10 +86,6 @@ RESULT = user("c", "b", *tells("t1"))
             [user("a", None), reply("b", "a", *asks("t1", "t2")), user("c", "b")],
             [(faults.UNANSWERED, 2, "t1, t2")],
         ),
-        (
-            [*STARTS, user("c", None), reply("d", "c")],
-            [(faults.SECOND_ROOT, 3, "a return to the start of the session, or a lost link")],
-        ),
         ([*STARTS, user("c", None)], []),
         (
             [*STARTS, user("b", "a")],
@@ -112,16 +108,16 @@ def test_each_fault_is_told_with_its_line_and_in_words(
 
 def test_every_kind_of_fault_and_note_has_a_meaning() -> None:
     """None is named twice."""
-    assert len({*faults.MEANINGS, *faults.NOTES}) == len(faults.MEANINGS) + len(faults.NOTES) == 14
+    assert len({*faults.MEANINGS, *faults.NOTES}) == len(faults.MEANINGS) + len(faults.NOTES) == 13
 
 
 @pytest.mark.parametrize(
     ("lines", "noted"),
     [
-        ([user("b", "a"), user("a", None)], {faults.CHILD_FIRST: [1]}),
-        ([user("a", None), user("a", None)], {faults.REPEATED: [2]}),
-        ([user("a", None), reply("b", "a", *asks("t1"))], {faults.OPEN_CALL: [2]}),
-        ([user("a", None), reply("b", "a", *asks("t1"), TEXT)], {faults.OPEN_CALL: [2]}),
+        ([user("b", "a"), user("a", None)], {faults.CHILD_FIRST: 1}),
+        ([user("a", None), user("a", None)], {faults.REPEATED: 1}),
+        ([user("a", None), reply("b", "a", *asks("t1"))], {faults.OPEN_CALL: 1}),
+        ([user("a", None), reply("b", "a", *asks("t1"), TEXT)], {faults.OPEN_CALL: 1}),
         # A second row of the same reply closes nothing.
         (
             [
@@ -129,16 +125,16 @@ def test_every_kind_of_fault_and_note_has_a_meaning() -> None:
                 reply("b", "a", *asks("t1"), message="m"),
                 reply("c", "b", *asks("t2"), message="m"),
             ],
-            {faults.OPEN_CALL: [2, 3]},
+            {faults.OPEN_CALL: 2},
         ),
         # The result of one of two calls leaves the other open.
         (
             [user("a", None), reply("b", "a", *asks("t1", "t2")), user("c", "b", *tells("t1"))],
-            {faults.OPEN_CALL: [2]},
+            {faults.OPEN_CALL: 1},
         ),
         (
             [user("a", None), reply("b", "a", *asks("t1")), boundary("c"), summary("d", "c")],
-            {faults.CUT_CALL: [2]},
+            {faults.CUT_CALL: 1},
         ),
         # A call that is told twice, or asked twice, is answered once and for all.
         (
@@ -153,11 +149,11 @@ def test_every_kind_of_fault_and_note_has_a_meaning() -> None:
             {},
         ),
         ([*CALLED, RESULT, user("d", "c", *tells("t1"))], {}),
-        ([user("a", None), reply("b", "a", *asks("t1")), boundary("c")], {faults.CUT_CALL: [2]}),
+        ([user("a", None), reply("b", "a", *asks("t1")), boundary("c")], {faults.CUT_CALL: 1}),
         ([user("y", "y")], {}),
         (
             [user("a", "b"), user("b", "a"), boundary("c"), user("d", "c")],
-            {faults.CHILD_FIRST: [1]},
+            {faults.CHILD_FIRST: 1},
         ),
         # A result may stand before its call.
         (
@@ -167,15 +163,15 @@ def test_every_kind_of_fault_and_note_has_a_meaning() -> None:
                 reply("b", "a", *asks("t1")),
                 user("d", "c"),
             ],
-            {faults.CHILD_FIRST: [2]},
+            {faults.CHILD_FIRST: 1},
         ),
-        ([b"junk\n", user("a", None), b"\n", b"[]\n"], {faults.UNREADABLE: [1, 4]}),
+        ([b"junk\n", user("a", None), b"\n", b"[]\n"], {faults.UNREADABLE: 2}),
     ],
 )
 def test_what_is_harmless_is_noted_and_is_no_fault(
-    lines: list[bytes], noted: dict[str, list[int]]
+    lines: list[bytes], noted: dict[str, int]
 ) -> None:
-    """With its line."""
+    """And counted."""
     assert notes(*lines) == noted
     assert told(*lines) == []
 
@@ -292,23 +288,6 @@ def test_rows_whose_parents_run_in_a_circle_are_taken_as_they_are() -> None:
     assert dict(mends(*circle)) == {faults.DANGLING: Mend(faults.RELINK, "a")}
 
 
-@pytest.mark.parametrize(
-    ("lines", "is_told"),
-    [
-        # A first row that comes late is not a second root.
-        ([user("b", "a"), user("a", None)], False),
-        ([user("b", "a"), user("c", "b"), user("a", None), user("d", "c")], False),
-        # A row of an agent begins a thread of its own.
-        ([*STARTS, user("c", None, agentId="x", isSidechain=True), user("d", "c")], False),
-        ([*STARTS, boundary("c"), summary("d", "c")], False),
-        ([*STARTS, user("c", None), user("d", "c")], True),
-    ],
-)
-def test_a_second_root_is_told_where_others_follow_it(lines: list[bytes], is_told: bool) -> None:
-    """Unless the first row of the session hangs on it."""
-    assert (faults.SECOND_ROOT in [kind for kind, _ in mends(*lines)]) is is_told
-
-
 def test_faults_come_in_the_order_of_the_file_whatever_found_them() -> None:
     """By line, and by the row on it."""
     lines = [
@@ -354,7 +333,7 @@ def test_rows_are_counted_with_an_id_or_without_and_copies_by_their_place() -> N
 
     assert found.rows == 4
     assert found.copies == {Place(1): [Place(3), Place(4)]}
-    assert found.notes[faults.REPEATED].count == 2
+    assert found.notes[faults.REPEATED] == 2
 
 
 @pytest.mark.parametrize(
@@ -430,15 +409,15 @@ def test_rows_are_found_behind_what_was_torn(
 
 
 def test_lines_too_long_to_parse_are_counted_once_and_end_the_search_for_what_is_missing() -> None:
-    """Whatever is missing may be there; roots and shared lines are still told."""
+    """Whatever is missing may be there; shared lines are still told."""
     long = user("l", "a", text="x" * read.LONGEST_PARSED_BYTES)
 
     found = findings(
         [long, user("c", "gone"), user("d", "c", *tells("t1")), user("e", None), user("f", "e")]
     )
 
-    assert found.notes[faults.LONG] == faults.Note(1, [1])
-    assert [one.kind for one in found.faults] == [faults.SECOND_ROOT]
+    assert found.notes == {faults.LONG: 1}
+    assert found.faults == []
 
 
 def test_faults_are_parted_by_whether_there_is_one_mend() -> None:

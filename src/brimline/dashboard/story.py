@@ -27,7 +27,6 @@ from brimline.settings import config
 from brimline.state import logs
 from brimline.state.session import WINDOW, SessionState, Snapshot
 from brimline.transcript import caching, find, read, words
-from brimline.transcript.caching import Caching
 from brimline.transcript.calls import Call
 from brimline.transcript.typed import Session
 from brimline.transcript.usage import Tail
@@ -105,7 +104,7 @@ class Story:
     injections: Injections = field(default_factory=Injections)
     models: Counter[str] = field(default_factory=Counter)
     compactions: list[Recorded] = field(default_factory=list)
-    cache: Caching = field(default_factory=Caching)
+    cache_breaks: list[Break] = field(default_factory=list)
     composed: Composition = field(init=False)
     now: Reading = field(init=False)
     figures: Figures = field(default_factory=Figures)
@@ -268,8 +267,8 @@ class _Reader:
         story.composed, story.turns = closed.composed, self.context.turns
         self.estimated_tokens = closed.tokens_after_compaction
         story.compactions = session.compactions
-        story.cache = caching.caching_of(session.requests, edits)
-        for cache_break in story.cache.breaks:
+        story.cache_breaks = caching.cache_breaks(session.requests, edits)
+        for cache_break in story.cache_breaks:
             story.moments[cache_break.request - 1].broke = cache_break
         return story
 

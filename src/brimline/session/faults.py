@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import sys
 import uuid
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 MERGED, DANGLING = "merged_lines", "dangling_parent"
 ORPHAN, UNANSWERED = "orphan_result", "unanswered_call"
-DIFFERING, SECOND_ROOT = "differing_rows", "second_root"
+DIFFERING = "differing_rows"
 UNDONE, CUT_OFF = "undone_compaction", "cut_off_compaction"
 
 MEANINGS = {
@@ -49,7 +49,6 @@ MEANINGS = {
     ORPHAN: "a result without its call: the client leaves it out of its requests",
     UNANSWERED: "a call without its result: the client leaves it out of its requests",
     DIFFERING: "two different rows with one id: the client reads the last",
-    SECOND_ROOT: "a row without a parent in the middle: history before it is not in the context",
     UNDONE: "a mod's compaction that a resume undoes: its rows lead back to those before it",
     CUT_OFF: "a compaction that was cut off: a resume lacks what should stand behind it",
 }
@@ -77,7 +76,6 @@ SPLIT, RELINK, STUB, ANSWER, ANCHOR = "split", "relink", "stub", "answer", "anch
 # The main conversation; every other thread is named after its agent.
 _MAIN = ""
 _LONGEST_ID = 256
-_FIRST_LINES = 5
 _CANDIDATES = 8
 _ANSWERS = uuid.UUID("5b0f4f6e-0f2b-5d6a-9d52-6a2b7c0e8f11")
 
@@ -110,19 +108,11 @@ class Fault(NamedTuple):
 
 
 @dataclass(slots=True)
-class Note:
-    """Something unusual that needs no mending, counted; with the first lines where it is."""
-
-    count: int = 0
-    lines: list[int] = field(default_factory=list)
-
-
-@dataclass(slots=True)
 class Findings:
     """All that was found, in the order of the file; `rows` counts JSON objects, with id or not."""
 
     faults: list[Fault] = field(default_factory=list)
-    notes: dict[str, Note] = field(default_factory=dict)
+    notes: Counter[str] = field(default_factory=Counter)  # what needs no mending, how often
     rows: int = 0
     copies: dict[Place, list[Place]] = field(default_factory=dict)  # where a row stands again
 
@@ -224,7 +214,6 @@ class Finder:
         self._rows: list[_Row] = []
         self._by_id: dict[str, _Row] = {}
         self._threads: dict[str, _Thread] = {}
-        self._roots: list[_Row] = []
         self._asked: dict[str, _Row] = {}
         self._told: dict[str, _Row] = {}
         self._answered: set[int] = set()
@@ -240,7 +229,7 @@ class Finder:
         """Look at the next line."""
         if line.part is not None:
             if not line.part:
-                self._add_harmless(LONG, line.number)
+                self._found.notes[LONG] += 1
             return
         is_broken = line.problem in (read.TORN, read.INVALID)
         records = rows_on_line(line)
@@ -249,7 +238,7 @@ class Finder:
             detail += " and a broken piece" * is_broken
             self._add_fault(MERGED, Place(line.number), detail, Mend(SPLIT))
         elif is_broken:
-            self._add_harmless(UNREADABLE, line.number)
+            self._found.notes[UNREADABLE] += 1
         for index, record in enumerate(records):
             self._found.rows += 1
             self._check_row(line, Place(line.number, index), record)
@@ -260,7 +249,7 @@ class Finder:
         for row in self._rows:
             row.parent = self._by_id.get(row.parent_id) if row.parent_id else None
             if row.parent and row.parent.number > row.number:
-                self._add_harmless(CHILD_FIRST, row.place.line)
+                self._found.notes[CHILD_FIRST] += 1
                 early.append(row)
         for row in early:
             self._note_rows_above_early(row)
@@ -268,7 +257,6 @@ class Finder:
             answers = self._find_unanswered_calls()
             self._find_missing_parents(answers)
             self._find_orphan_results()
-        self._find_second_roots()
         self._find_broken_compaction()
         found = self._found
         found.faults = [
@@ -299,7 +287,7 @@ class Finder:
         thread = self._threads.setdefault(row.thread, _Thread())
         row.continues = row.message_id is not None and row.message_id == thread.reply_id
         is_boundary = is_compaction_row(value)
-        self._note_root_or_lost_parent(row, thread, is_boundary=is_boundary)
+        self._note_lost_parent(row, thread)
         self._pair_calls_with_results(row, thread, calls)
         if is_boundary:
             self._note_boundary(value, thread, row)
@@ -311,7 +299,7 @@ class Finder:
         if earlier is row:
             return False
         if earlier.digest == row.digest:
-            self._add_harmless(REPEATED, row.place.line)
+            self._found.notes[REPEATED] += 1
             self._found.copies.setdefault(earlier.place, []).append(row.place)
             return True
         line = earlier.place.line
@@ -320,11 +308,8 @@ class Finder:
         row.is_contested = earlier.is_contested = True
         return False
 
-    def _note_root_or_lost_parent(self, row: _Row, thread: _Thread, *, is_boundary: bool) -> None:
-        if row.parent_id is None:
-            if row.thread == _MAIN and not is_boundary and thread.recent:
-                self._roots.append(row)
-        elif row.parent_id not in self._by_id:
+    def _note_lost_parent(self, row: _Row, thread: _Thread) -> None:
+        if row.parent_id is not None and row.parent_id not in self._by_id:
             asked = [self._asked[call] for call in row.results if call in self._asked]
             same_reply = [thread.recent[0]] if row.continues and thread.recent else []
             row.certain = next(iter([*asked, *same_reply]), None)
@@ -399,9 +384,9 @@ class Finder:
         by_row: dict[int, list[str]] = {}
         for call, row in self._asked.items():
             if call in self._threads[row.thread].open_calls:
-                self._add_harmless(OPEN_CALL, row.place.line)
+                self._found.notes[OPEN_CALL] += 1
             elif call in self._cut_calls:
-                self._add_harmless(CUT_CALL, row.place.line)
+                self._found.notes[CUT_CALL] += 1
             else:
                 by_row.setdefault(row.number, []).append(call)
         ends = {row.message_id: row.place for row in self._rows} if by_row else {}
@@ -472,23 +457,8 @@ class Finder:
             mend = None if doubt else Mend(STUB, calls=tuple(calls))
             self._add_fault(ORPHAN, row.place, detail, mend)
 
-    def _find_second_roots(self) -> None:
-        """Rows in the middle without a parent that others follow, but for a first row come late."""
-        parents = {row.parent.number for row in self._rows if row.parent}
-        first = next((row for row in self._rows if row.thread == _MAIN), None)
-        for row in self._roots:
-            if row.number in parents and row not in _row_and_parents(first):
-                detail = "a return to the start of the session, or a lost link"
-                self._add_fault(SECOND_ROOT, row.place, detail)
-
     def _add_fault(self, kind: str, place: Place, detail: str, mend: Mend | None = None) -> None:
         self._found.faults.append(Fault(kind, place, detail, mend))
-
-    def _add_harmless(self, kind: str, line: int) -> None:
-        note = self._found.notes.setdefault(kind, Note())
-        note.count += 1
-        if len(note.lines) < _FIRST_LINES:
-            note.lines.append(line)
 
 
 def _id_if_valid(name: str | None) -> str | None:

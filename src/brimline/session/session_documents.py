@@ -93,9 +93,8 @@ def _faults_and_notes_document(findings: Findings) -> dict[str, Any]:
     return {
         "faults": [_fault_document(fault) for fault in findings.faults],
         "notes": [
-            {"kind": kind, "count": note.count, "first_lines": note.lines}
-            | {"meaning": faults.NOTES[kind]}
-            for kind, note in findings.notes.items()
+            {"kind": kind, "count": count, "meaning": faults.NOTES[kind]}
+            for kind, count in findings.notes.items()
         ],
     }
 

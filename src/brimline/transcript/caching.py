@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -27,26 +25,14 @@ class Break(NamedTuple):
     request: int  # its number
 
 
-@dataclass
-class Caching:
-    """What broke the cache of one session."""
-
-    breaks: list[Break] = field(default_factory=list)
-
-    @property
-    def causes(self) -> dict[str, int]:
-        """How often what broke it."""
-        return dict(Counter(each.cause for each in self.breaks).most_common())
-
-
-def caching_of(requests: Iterable[Request], edits: Mapping[float, str]) -> Caching:
+def cache_breaks(requests: Iterable[Request], edits: Mapping[float, str]) -> list[Break]:
     """Return what broke the prefix between the requests of a session.
 
     Args:
         requests: all of them, the first first.
         edits: when a gateway edited what had been sent, and why.
     """
-    found = Caching()
+    found: list[Break] = []
     last = None
     seen: set[str | None] = set()
     for now in requests:
@@ -54,7 +40,7 @@ def caching_of(requests: Iterable[Request], edits: Mapping[float, str]) -> Cachi
             continue  # its row stands there again
         seen.add(now.id)
         if last:
-            found.breaks += _break_between(last, now, edits)
+            found += _break_between(last, now, edits)
         last = now
     return found
 

@@ -33,6 +33,7 @@ _ENVELOPE = (
 # Rows that name the session, and the field of each.
 _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle"}
 THINKING = ("thinking", "redacted_thinking")
+_SPENT_FIELDS = (*PROMPT_FIELDS, "output_tokens")
 # What the client says once it has compacted a session that nobody used.
 _IDLE_NOTICES = ("Compacted while idle", "Compacted using a summary written while you were away")
 
@@ -86,8 +87,7 @@ class Result:
 def spent_of(row: Any) -> Spent:
     """What the request cost that a reply of any thread answers; nothing for other rows."""
     usage = as_object(message_of(row).get("usage"))
-    counts = [count_or_none(usage.get(name)) or 0 for name in (*PROMPT_FIELDS, "output_tokens")]
-    fresh, read, written, output = counts
+    fresh, read, written, output = [count_or_none(usage.get(name)) or 0 for name in _SPENT_FIELDS]
     lifetimes = usage.get("cache_creation")
     an_hour = lifetimes.get("ephemeral_1h_input_tokens") if isinstance(lifetimes, dict) else 0
     return Spent(fresh, read, written, output, min(written, count_or_none(an_hour) or 0))
@@ -334,9 +334,12 @@ def costs_of(
     What makes it dearer, web searches; tokens of input, cache writes (5 min, 1 h), reads, output.
     `spent` has the tokens where they are known already.
     """
-    if row.get("type") != "assistant" or is_synthetic(row) or row.get("isApiErrorMessage"):
+    if row.get("type") != "assistant" or row.get("isApiErrorMessage"):
         return None
-    spent, usage = spent or spent_of(row), as_object(message_of(row).get("usage"))
+    message = message_of(row)
+    if message.get("model") == SYNTHETIC_MODEL:
+        return None
+    spent, usage = spent or spent_of(row), as_object(message.get("usage"))
     an_hour = spent.written_for_an_hour_tokens
     written = (spent.cache_written_tokens - an_hour, an_hour)
     tokens = (spent.input_tokens, *written, spent.cache_read_tokens, spent.output_tokens)

@@ -217,7 +217,8 @@ class Session:
             self._note_compaction(value)
         elif usage := row.usage_of(value):
             self._note_request(usage, value)
-            self._clearings.read_reply(value, self.requests[-1])
+            if usage.cleared_results:
+                self._clearings.read_reply(value, self.requests[-1])
             return usage
         elif row.is_idle_compaction_notice(value):
             self._note_that_nobody_was_there()
@@ -243,16 +244,16 @@ class Session:
             )
         self._waits_for_summary = False
         last = self.requests[-1] if self.requests else None
-        name = usage.message_id
+        name, counts = usage.message_id, row.message_of(value).get("usage")
         if last and self._is_open and name is not None and name == last.id:
             last.is_final |= row.has_final_usage(value)
-            if self._counts != (counts := row.message_of(value).get("usage")):
+            if self._counts != counts:
                 last.spent, self._counts = row.spent_of(value), counts
             return
         at = clock.parse_utc(usage.timestamp) or (last.at if last else 0.0)
         number, segment = len(self.requests) + 1, len(self.compactions)
-        spent, self._counts = row.spent_of(value), row.message_of(value).get("usage")
-        about = (row.has_final_usage(value), spent, self._attached)
+        self._counts = counts
+        about = (row.has_final_usage(value), row.spent_of(value), self._attached)
         self.requests.append(Request(number, name, at, usage.model, segment, *about))
         self._attached, self._is_open = None, True
 

@@ -46,7 +46,8 @@ class Usage:
         self.version = as_text(row.get("version")) or None
         self.session_id = as_text(row.get("sessionId")) or None
         # What the request had no more, by the client and the service together.
-        self.cleared_results = _count_cut_by_client(message) + results_cleared_by_service(row)[0]
+        told = message.get("context_management")
+        self.cleared_results = _count_cleared(row, told) if isinstance(told, dict) else 0
 
 
 class Tail:
@@ -145,9 +146,9 @@ def usage_of(row: Any) -> Usage | None:
     return Usage(row, message, prompt_tokens) if prompt_tokens > 0 else None
 
 
-def _count_cut_by_client(message: dict[str, Any]) -> int:
-    told = message.get("context_management")
-    return (isinstance(told, dict) and count_or_none(told.get("client_cut_tool_uses"))) or 0
+def _count_cleared(row: dict[str, Any], told: dict[str, Any]) -> int:
+    by_client = count_or_none(told.get("client_cut_tool_uses")) or 0
+    return by_client + results_cleared_by_service(row)[0]
 
 
 def results_cleared_by_service(row: Any) -> tuple[int, int]:
