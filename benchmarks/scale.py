@@ -32,6 +32,9 @@ _MADE_ID = re.compile(rb'"(msg|req|toolu)_\w+"')
 _SESSION = re.compile(rb'"sessionId":"[^"]*"')
 _BRIMLINE = [sys.executable, "-m", "brimline"]
 _EMPTY = [sys.executable, "-I", "-S", "-c", "pass"]
+_DASHBOARD = (
+    "from brimline.dashboard.web import Dashboard as D; import sys; D(sys.argv[1]).refresh()"
+)
 _HOOK = "from brimline.hooks.entry import main; main('SessionStart')"
 _MEGABYTE = 1_000_000
 
@@ -115,6 +118,8 @@ def _measure_projects(home: str, megabytes: int, rounds: int, peer: str | None) 
         floors.append(run(_floor_of(f"{home}/.claude/projects/*/*.jsonl"), home))
         if peer:
             note("ccusage session", [peer, "session", "--offline", "--json"])
+        shutil.rmtree(own, ignore_errors=True)
+        note("dashboard, first start", [sys.executable, "-c", _DASHBOARD, own])
         for name, command in cold.items():
             shutil.rmtree(own, ignore_errors=True)
             note(name, command)
