@@ -13,6 +13,7 @@ from brimline.fast import paths
 from brimline.gauge import session_status
 from brimline.settings import config, stamps
 from brimline.testing import SessionBuilder
+from brimline.transcript.typed import measure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,9 +34,9 @@ def test_real_compactions_move_the_expected_point(preset: str, talk: Talk, world
     assert "tier L4" in note
     assert "compaction expected at 160,000 (learned)" in note
     told = json.loads(talk.kept("telemetry.json").read_bytes())
-    shown = session_status.read_status_document(
-        talk.session.path, talk.home_dir, config.build_live_policy(talk.home_dir, talk.session.cwd)
-    )
+    settings = config.build_live_policy(talk.home_dir, talk.session.cwd)
+    recorded = measure(talk.session.path)
+    shown = session_status.status_document(talk.session.path, recorded, talk.home_dir, settings)
     for figures in (told, shown):
         assert (figures["compaction_tokens"], figures["compaction_source"]) == (160_000, "learned")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from brimline.fast import policy
 from brimline.gauge import session_status
 from brimline.state.session import SessionState
+from brimline.transcript.typed import measure
 
 if TYPE_CHECKING:
     from brimline.testing import SessionBuilder
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 def status(session: SessionBuilder, home_dir: str, path: str | None = None) -> dict[str, Any]:
     """The document on a session."""
     settings = policy.load(home_dir, session.cwd)
-    return session_status.read_status_document(path or session.path, home_dir, settings)
+    path = path or session.path
+    return session_status.status_document(path, measure(path), home_dir, settings)
 
 
 def rows(document: dict[str, Any], purged: int = 0) -> dict[str, str]:
@@ -45,19 +46,6 @@ def test_a_status_has_what_file_and_session_tell(session: SessionBuilder, home_d
     assert [before[name] for name in told] == [40_000, 1, False, None]
     assert [after[name] for name in told] == [40_000, 1, True, None]
     assert before["transcript"] == session.path
-
-
-def test_who_watches_hears_how_many_bytes_were_read(session: SessionBuilder, home_dir: str) -> None:
-    """All of them."""
-    session.prompt("go")
-    session.reply(40_000)
-    heard: list[int] = []
-
-    session_status.read_status_document(
-        session.path, home_dir, policy.load(home_dir, session.cwd), heard.append
-    )
-
-    assert sum(heard) == Path(session.path).stat().st_size
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from brimline.figures import spool
 from brimline.gauge import session_status
 from brimline.gauge.hook import _STEP_RATIO
 from brimline.settings import config
+from brimline.transcript.typed import measure
 
 if TYPE_CHECKING:
     from tests.guard.dialogue import Talk
@@ -39,9 +40,9 @@ def test_level_velocity_and_exhaustion_stand_in_one_file(preset: str, talk: Talk
     assert told["measured_at"].endswith("Z")
     ops = [told[f"predicted_exhaustion_ops{end}"] for end in ("_low", "", "_high")]
     assert ops == sorted(ops)
-    shown = session_status.read_status_document(
-        talk.session.path, talk.home_dir, config.build_live_policy(talk.home_dir, talk.session.cwd)
-    )
+    settings = config.build_live_policy(talk.home_dir, talk.session.cwd)
+    recorded = measure(talk.session.path)
+    shown = session_status.status_document(talk.session.path, recorded, talk.home_dir, settings)
     assert shown["tier"] == told["level"]
     assert shown["velocity_tokens_per_op"] == told["velocity_tokens_per_op"]
     assert [shown[f"forecast_ops{end}"] for end in ("_low", "", "_high")] == ops

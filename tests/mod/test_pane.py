@@ -16,6 +16,7 @@ from brimline.gauge import reading, session_status
 from brimline.mod import pane, request
 from brimline.state.session import SessionState, Snapshot
 from brimline.testing import SessionBuilder
+from brimline.transcript.typed import measure
 
 ID = "1f0c2d3e-8a41-4f0b-b6a7-6f1f0a5b9c20"
 FIGURES = {"_LEAST_ROWS": 3, "_MOST_ROWS": 8, "_WIDEST_BAR": 4, "_FAR": 3}
@@ -61,8 +62,8 @@ def text(made: list[Any]) -> list[str]:
 def test_the_figures_are_those_of_status(home_dir: str, project_dir: str) -> None:
     """In its words; what the window holds adds up to the same figure."""
     built = session(project_dir, 40_000, 90_000, 140_000)
-    found = session_status.read_status_document(
-        built.path, home_dir, policy.load(home_dir, project_dir)
+    found = session_status.status_document(
+        built.path, measure(built.path), home_dir, policy.load(home_dir, project_dir)
     )
 
     shown = " ".join(" ".join(text(rows(home_dir, project_dir))).split())

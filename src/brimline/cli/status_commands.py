@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from functools import partial
 
 import click
 
@@ -40,8 +39,7 @@ def status(session_id: str | None, composition: bool, as_json: bool) -> None:
         return
     home_dir, policy = paths.data_dir(), config.build_live_policy(paths.data_dir(), os.getcwd())
     with output.Progress("Reading", os.path.getsize(path)) as bar:
-        document = session_status.read_status_document(
-            path, home_dir, policy, bar.advance, partial(store.measure, home_dir)
-        )
+        recorded = store.measure(home_dir, path, bar.advance)
+    document = session_status.status_document(path, recorded, home_dir, policy)
     purged = copies.purged_tokens_by_call_since(home_dir, path, document["measured_at"]).total()
     output.answer(document, session_status.text(document, purged), as_json=as_json)

@@ -7,35 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from brimline import output
 from brimline.gauge import context, reading, wording
-from brimline.transcript import typed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from brimline.fast.policy import Policy
-    from brimline.transcript.read import Progress
+    from brimline.transcript.typed import Session
 
 
-def read_status_document(
-    path: str,
-    home_dir: str,
-    policy: Policy,
-    watch: Callable[[int], None] | None = None,
-    measure: Callable[[str, Progress], typed.Session] = typed.measure,
-) -> dict[str, Any]:
-    """Read all of a session's file; `text` puts the document into words.
-
-    Args:
-        path: the session's file.
-        home_dir: our data folder.
-        policy: the settings in force.
-        watch: called with the number of bytes that were read.
-        measure: reads its requests and compactions, maybe from where it was read to before.
+def status_document(path: str, recorded: Session, home_dir: str, policy: Policy) -> dict[str, Any]:
+    """Return how full a session is, by its requests and compactions; `text` puts it into words.
 
     Raises:
-        OSError: the file cannot be read.
+        OSError: its file cannot be read.
     """
-    recorded = measure(path, watch)
     now, state = reading.reading_and_state(path, recorded, home_dir, policy)
     if now.occupancy_tokens is None and recorded.compactions:
         now.estimated_tokens = context.estimate_after_compaction(path)

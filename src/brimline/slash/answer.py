@@ -93,15 +93,13 @@ def _same_command_for_shell(turn: Turn, command: SlashCommand, arguments: str) -
 
 
 def _answer_status(turn: Turn, _arguments: str, watch: Watch) -> str:
-    from functools import partial
-
     from brimline.figures import store
     from brimline.gauge import session_status
     from brimline.session import copies
 
     path = find.checked_transcript(turn.event.transcript)
-    measure = partial(store.measure, turn.home)
-    document = session_status.read_status_document(path, turn.home, turn.policy, watch, measure)
+    recorded = store.measure(turn.home, path, watch)
+    document = session_status.status_document(path, recorded, turn.home, turn.policy)
     purged = copies.purged_tokens_by_call_since(turn.home, path, document["measured_at"]).total()
     return session_status.text(document, purged)
 
