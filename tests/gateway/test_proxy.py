@@ -596,9 +596,9 @@ def test_a_request_is_sent_again_only_where_a_kept_connection_had_ended(
 
 
 def test_connections_without_the_secret_keep_nobody_out(upstream: Upstream) -> None:
-    """However many there are that ask for nothing."""
+    """However many there are; one that does not know it is closed after its answer."""
     with Gateway(upstream.url) as gateway, contextlib.ExitStack() as open_ones:
-        for _ in range(300):
+        for _ in range(MOST_CONNECTIONS + 44):
             connection = gateway.connect()
             connection.connect()
             open_ones.callback(connection.close)
