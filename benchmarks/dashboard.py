@@ -29,7 +29,7 @@ from brimline.testing import SessionBuilder
 
 _RUNS = 5
 _PAGE_RUNS = 15
-_ROOM_PAGES = ("/stored", "/day")
+_ROOM_PAGES = ("/stored", "/day", "/memory", "/rules", "/health")
 _OUTPUTS = 300
 _PROGRAM = [sys.executable, "-m", "brimline"]
 _LINE = "    assert carry(rows, batch) == expected  # of the nightly import\n"

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent
 GROUP_SIZES = {"S0": 38, "S1": 24, "S2": 51, "S3": 83, "S4": 47}
-DECISIONS = [f"K{number}" for number in range(1, 69)]
+DECISIONS = [f"K{number}" for number in range(1, 68)]
 # About how rooms are asked and what may be set, and no row's words.
-ABOUT_NO_ROW = {"K53", "K55", "K57", "K59", "K62", "K63", "K64", "K65", "K67", "K68"}
+ABOUT_NO_ROW = {"K53", "K55", "K57", "K59", "K62", "K63", "K64", "K65", "K67"}
 
 
 @pytest.fixture

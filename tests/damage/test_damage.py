@@ -90,12 +90,13 @@ LINES = {
     "gateway": ["--port 0"],
     "run": ["-- -p hello"],
     "dashboard": ["--no-open"],
-    "report": [f"{ONE} -o out.html"],
+    "report": [f"{ONE} -o out.html --full"],
     "hook": list(table.EVENTS),
     "mod": ["alive", "pause", "command", "pane", "compact", "failed"],
 }
 PAGES = (
     *("/", "/?q=import&sort=cost", "/overall", "/stored", "/day"),
+    *("/memory?q=feeds", "/memory/m1", "/rules", "/health"),
     *(f"/session/{whole_world.SESSION}", f"/session/{whole_world.SESSION}/request/3"),
     "/stored/cfa530682013",
 )

@@ -39,7 +39,7 @@ OPTIONS = (
 )
 PAGES = (
     *("/", "/day", f"/session/{NAME}", f"/session/{NAME}/request/3", "/overall"),
-    "/stored",
+    *("/stored", "/memory", "/rules", "/health"),
 )
 WIDTHS = (390, 1280, 1920)
 # The least contrast of any text with what is behind it.
@@ -271,14 +271,14 @@ def test_all_links_and_fields_are_reached_by_keys_alone(browser: Browser, served
     """In their order, the way to the content first, and each shows that it is meant."""
     browser.look(f"http://{served.host}/")
     reached = []
-    for _ in range(15):
+    for _ in range(18):
         webdriver.ActionChains(browser.driver).send_keys(Keys.TAB).perform()
         script = "const e = document.activeElement; return [e.getAttribute('href') ?? e.name ?? "
         script += "e.textContent, getComputedStyle(e).outlineStyle]"
         reached.append(browser.driver.execute_script(script))
 
     assert [name for name, _ in reached[:3]] == ["#main", "/", "/"]
-    assert {"/overall", "/stored", "project", "sort"} <= {name for name, _ in reached}
+    assert {"/overall", "/health", "project", "sort"} <= {name for name, _ in reached}
     assert {style for _, style in reached} == {"solid"}
 
 

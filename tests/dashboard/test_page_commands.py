@@ -56,24 +56,25 @@ def test_a_port_that_is_taken_is_told_with_the_reason() -> None:
 def test_a_report_says_where_it_is_and_what_is_in_it(
     session: SessionBuilder, requests: int, counted: str
 ) -> None:
-    """Named after the session unless told otherwise."""
+    """Named after the session unless told otherwise; without texts unless told otherwise."""
     for number in range(requests):
         session.reply(20_000 + number)
     told = [
         CliRunner().invoke(program, ["report", session.path, *more]).stdout.strip()
-        for more in ((), ("-o", "own.html"))
+        for more in ((), ("--full",), ("--redact", "-o", "own.html"))
     ]
 
     usual = f"brimline-{ID[:8]}.html"
     assert told == [
         f"{usual}: {counted}, no text, no path.",
+        f"{usual}: {counted}, with texts, paths, commands: look before you share it.",
         f"own.html: {counted}, no text, no path.",
     ]
     assert Path("own.html").stat().st_size > 1_000
 
 
 def test_a_report_tells_programs_its_file_and_size(session: SessionBuilder) -> None:
-    """And how many requests it is about."""
+    """And how many requests it is about, and whether texts were left out."""
     session.reply(20_000)
     session.reply(21_000)
 
@@ -81,7 +82,9 @@ def test_a_report_tells_programs_its_file_and_size(session: SessionBuilder) -> N
 
     file = os.path.abspath(f"brimline-{ID[:8]}.html")
     size = Path(file).stat().st_size
-    assert told == {"session_id": ID, "file": file, "bytes": size, "requests": 2}
+    about = {"session_id": ID, "file": file, "requests": 2}
+    assert told == about | {"bytes": size, "redacted": True}
+    assert answer("report", session.path, "--full")["redacted"] is False
 
 
 def test_a_dashboard_prints_a_link_that_works_once(served: Served) -> None:

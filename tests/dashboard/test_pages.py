@@ -133,7 +133,7 @@ def test_a_request_is_a_line_with_its_size_and_what_was_lost(
     told = story.read_story(session.path, home_dir)
 
     first, _, third, fourth = [
-        pages.summary_line_of_request(moment, shared=True) for moment in told.moments
+        pages.summary_line_of_request(moment, single=True) for moment in told.moments
     ]
 
     assert first.startswith("Request 1, ")
@@ -218,7 +218,7 @@ def test_an_edit_is_shown_with_two_lines_around_it(session: SessionBuilder, home
 )
 def test_a_report_has_times_to_the_minute_in_utc(at: float | None, told: str) -> None:
     """What has no time is unknown, on any page."""
-    assert pages._local_or_utc_time_text(at, shared=True) == told
+    assert pages._local_or_utc_time_text(at, single=True) == told
     own = pages._local_or_utc_time_text(at)
     assert own == told if told == "unknown" else re.fullmatch(r"20\d\d-\d\d-\d\d \d\d:\d\d", own)
 
@@ -329,10 +329,12 @@ def test_of_a_request_sixty_rows_are_shown(
 
 
 def test_a_page_holds_no_control_characters_but_tabs_and_lines() -> None:
-    """Whatever the texts in it hold;"""
+    """Whatever the texts in it hold; marks of Markdown are left out where asked for."""
     page = pages.render_page("enter.html")
+    marked = [filtered("unmarked", text) for text in ("## A *bold* `word`", "- one | two", "a-b")]
 
     assert "\x1b" not in page
+    assert marked == ["A bold word", "one  two", "a-b"]
     assert page.lstrip().lower().startswith("<!doctype html>")
     assert len(filtered("line", "x" * (_CELL_CHARACTERS + 1))) == _CELL_CHARACTERS
     assert filtered("line", "x" * _CELL_CHARACTERS) == "x" * _CELL_CHARACTERS

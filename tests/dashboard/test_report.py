@@ -1,4 +1,4 @@
-"""`brimline report`: one file, with figures alone."""
+"""`brimline report`: one file, with figures alone or with the texts."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tests.dashboard.played import NAME
 
 from brimline.cli.surface import program
 from brimline.dashboard import pages, story
+from brimline.dashboard.report import _TEXTS
 from brimline.fast.io import append_line
 from brimline.figures import spending
 from brimline.hooks import statusline
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
     from tests.dashboard.played import Played
 
 
-def report(session: str) -> str:
+def report(session: str, *words: str) -> str:
     """The file that a report becomes."""
-    done = CliRunner().invoke(program, ["report", session, "-o", "report.html"])
+    done = CliRunner().invoke(program, ["report", session, "-o", "report.html", *words])
     assert done.exit_code == 0, done.output
     return Path("report.html").read_text(encoding="utf-8")
 
@@ -117,6 +118,34 @@ def test_the_brim_is_what_status_says_it_is(session: SessionBuilder) -> None:
     assert "the API refuses at about 1,000,000" in made
     assert "refusal is expected there" in made
     assert "compaction is expected" not in made
+
+
+def test_a_full_report_has_the_texts_and_says_so(played: Played) -> None:
+    """Whoever shares it is told what it contains; it leads nowhere, and foreign marks are text."""
+    made = report(played.session.path, "--full")
+
+    assert "look through it before you share it" in made
+    for private in ("# of the import", "cat logs/import.log", "[brimline card]"):
+        assert private in made
+    assert not re.search(r"(src|href)=\"(?!#)|data-address", made)
+    assert "<script>alert(" not in made
+
+
+def test_a_full_report_has_the_texts_of_the_largest_items(session: SessionBuilder) -> None:
+    """That of the very first row, too, which begins where the file begins; a long one is cut."""
+    session.prompt("FIRST" + "x" * 19_995 + "CUT")
+    for number in range(_TEXTS + 1):
+        call = session.tool_call(20_000 + 900 * number, "Grep", pattern="p")
+        session.tool_result(call, f"result-{number:02} " + "word " * 20 * (number + 1))
+    session.reply(90_000)
+
+    made = report(session.path, "--full")
+
+    shown = [number for number in range(_TEXTS + 1) if f"result-{number:02} " in made]
+    assert len(shown) < _TEXTS
+    assert shown == list(range(_TEXTS + 1 - len(shown), _TEXTS + 1))
+    assert "FIRST" + "x" * 19_995 + "<" in made
+    assert "3 more characters are not in this report." in made
 
 
 def test_where_thinking_was_lost_is_on_the_users_page_only(

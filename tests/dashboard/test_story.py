@@ -92,7 +92,7 @@ def test_what_was_injected_is_on_the_page_by_source(played: Played, home_dir: st
     """Ours apart from others', each with how often it came."""
     told = story.read_story(played.session.path, home_dir)
 
-    page = self_contained_page_html(told, home_dir)
+    page = self_contained_page_html(told, home_dir, shared=False)
 
     assert {one.ours for one in told.injections.tokens} == {True, False}
     for one, tokens in told.injections.tokens.items():

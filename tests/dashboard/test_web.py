@@ -26,9 +26,13 @@ from brimline.bulk.put import put
 from brimline.cli.surface import program
 from brimline.dashboard import index, story, web
 from brimline.dashboard.pages import MOST_CHARACTERS
-from brimline.dashboard.web import _PAGE_SIZE
+from brimline.dashboard.web import _HITS, _PAGE_SIZE
 from brimline.errors import SessionError
 from brimline.figures import store
+from brimline.install import doctor
+from brimline.recall import deep, hits, hot
+from brimline.recall.record import Record
+from brimline.settings import clientsettings
 from brimline.testing import SessionBuilder
 
 if TYPE_CHECKING:
@@ -37,7 +41,7 @@ if TYPE_CHECKING:
 
 PAGES = (
     *("/", f"/session/{NAME}", f"/session/{NAME}/request/3", "/overall"),
-    "/stored",
+    *("/stored", "/memory", "/rules", "/health"),
 )
 
 
@@ -108,6 +112,23 @@ def test_every_page_answers_and_shows_foreign_marks_as_text(served: Served) -> N
     assert "&lt;script&gt;alert(" in served.get(f"/session/{NAME}/request/1").text
 
 
+def test_memory_opens_hits_and_topics(served: Served, home_dir: str, project_dir: str) -> None:
+    """An entry with what came before and after it, and its session; a topic with its text."""
+    deep.index_sources(home_dir, project_dir, [])
+    folder = clientsettings.memory_folder(os.getcwd())
+    hot.add_topic(folder, "deploys", "project", "How", "By tag, from main.")
+
+    page = html.unescape(served.get("/memory?q=weekly").text)
+    number = re.findall(r'href="/memory/(m\d+)"', page)[0]
+
+    assert f'href="/session/{NAME}"' in page
+    assert "By tag, from main." in page
+    entry = served.get(f"/memory/{number}").text
+    assert "Now the weekly one." in entry
+    assert f'href="/session/{NAME}"' in entry
+    assert served.get("/memory/m999999").status == 404
+
+
 def test_nothing_can_be_changed_there(served: Served, home_dir: str) -> None:
     """Whoever may look may not pin or delete; the page names the commands."""
     (blob,) = contents.list_blobs(home_dir)
@@ -127,6 +148,7 @@ def test_no_parameter_leads_out_of_the_sessions(served: Served, world: Path) -> 
             found = served.get(page.format(nasty))
             assert found.status in (400, 404, 405), (page, nasty)
             assert "top secret" not in found.text
+        assert "top secret" not in served.get(f"/rules?project={quote(nasty, safe='')}").text
 
 
 @pytest.mark.parametrize("number", ["0", "9" * 5_000, "one", "-1", "1.5", "²"])
@@ -206,7 +228,7 @@ def test_looking_at_a_project_runs_nothing_of_it(served: Served, played: Played)
     for name in ("click", "json", "secrets"):
         Path(f"{name}.py").write_text(f"open('{name}.ran', 'w')")
 
-    told = {page: served.get(page) for page in ("/", "/day", "/overall", "/stored")}
+    told = {page: served.get(page) for page in ("/", "/memory", "/rules", "/health")}
     done = CliRunner().invoke(program, ["session", "inspect", played.session.path, "--json"])
 
     assert [page for page, answer in told.items() if "Not here" in answer.text] == []
@@ -233,7 +255,7 @@ def test_an_index_that_cannot_be_is_named_the_rest_shown(served: Served, home_di
     path.mkdir()
 
     assert "cannot be" in served.get("/").text
-    assert "Not here" not in served.get("/stored").text
+    assert "Not here" not in served.get("/health").text
 
 
 def test_pages_that_are_asked_for_at_once_share_a_new_index(home_dir: str) -> None:
@@ -344,6 +366,31 @@ def test_a_stored_output_is_shown_by_its_short_key(home_dir: str, size: int, is_
     assert ", pinned" not in shown
     pins.pin(home_dir, key)
     assert ", pinned" in text_of(page(asked(digest=name)))
+
+
+def test_rules_and_health_are_of_a_project_that_had_a_session_else_of_where_it_runs(
+    world: Path, home_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No other folder is looked into; what is found there is what the commands find."""
+    here, other, strange = (world / name for name in ("here", "other", "strange"))
+    for folder in (here, other, strange):
+        folder.mkdir()
+        (folder / "CLAUDE.md").write_text("- Never push.\n", encoding="utf-8")
+    placed(world, "s1", other).reply(5_000)
+    placed(world, "s2", world / "gone").reply(5_000)
+    monkeypatch.chdir(here)
+    pages = web.Dashboard(home_dir)
+    pages.index.refresh()
+
+    for asked_for, shown in ((other, other), (strange, here), (world / "gone", here)):
+        query = f"project={quote(str(asked_for))}"
+        page = text_of(pages.rules_page(asked(query)))
+        assert f">{shown}/CLAUDE.md<" in page
+        assert re.findall('option value="([^"]*)"', page) == [str(here), str(other)]
+        findings = doctor.run_checks_as_document(home_dir, str(shown))["findings"]
+        page = text_of(pages.health_page(asked(query)))
+        assert f"<h1>Health <small>{shown.name}<" in page
+        assert page.count('<span class="badge') == len(findings) > 1
 
 
 @pytest.mark.parametrize(("query", "days"), [("", 30), ("days=90", 90), ("days=91", 30)])
@@ -549,6 +596,23 @@ def test_so_many_stored_outputs_are_listed(home_dir: str, count: int, shown: int
 
     assert page.count('<a href="/stored/') == shown
     assert f"{count} outputs" in page
+
+
+def test_memory_shows_twenty_hits_of_whatever_project(home_dir: str) -> None:
+    """The first of them open; none of them leads to a session that is not there."""
+    entries = [Record(f"{at}", f"## The **otter** {at}", project="/p") for at in range(_HITS + 1)]
+    hits.open_or_make_memory(home_dir).put_entries(entries)
+    pages = web.Dashboard(home_dir)
+
+    page = text_of(pages.memory_page(asked("q=+otter+")))
+
+    assert page.count("<pre tabindex") == _HITS
+    assert page.count("<details open>") == 1
+    assert "Found for “otter”" in page
+    assert " · The otter 1" in page
+    assert 'href="/session/' not in page
+    assert "Found for" not in text_of(pages.memory_page(asked("q=++")))
+    assert "No matches." in text_of(pages.memory_page(asked("q=walrus")))
 
 
 def test_looking_at_an_output_does_not_use_it(home_dir: str) -> None:

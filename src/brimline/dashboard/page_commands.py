@@ -100,17 +100,20 @@ def _write_login_page(address: str, key: str) -> str:
 @click.option(
     "-o", "--output", "target", metavar="FILE", help="Default: brimline-, the id's start, .html."
 )
-def report(file: str | None, session_id: str | None, target: str | None, as_json: bool) -> None:
-    """Write the page of a session into one HTML file that can be shared.
+@click.option("--redact/--full", default=True, help="Without texts and paths (default), or with.")
+def report(
+    file: str | None, session_id: str | None, target: str | None, redact: bool, as_json: bool
+) -> None:
+    """Write the page of a session into one HTML file, to look at or to share.
 
     Without SESSION (an id, how it begins, a file, or `last`) it is the running session, else the
-    newest of this project. The file has figures, names of tools, the endings of files and common
-    programs: no text, no path, no name of a project. `brimline dashboard` shows those too.
+    newest of this project. Without --full it has figures, names of tools, the endings of files and
+    common programs: no text, no path, no name of a project.
 
     \b
     Example:
       brimline report
-      brimline report 1f0c2d3e -o session.html
+      brimline report 1f0c2d3e -o session.html --full
     """
     from brimline.dashboard.report import self_contained_page_html, write_or_replace_own_page
     from brimline.dashboard.story import read_story
@@ -118,15 +121,17 @@ def report(file: str | None, session_id: str | None, target: str | None, as_json
     path = find.checked_transcript(find.wanted_transcript(output.given_session(file, session_id)))
     with output.Progress("Reading", os.path.getsize(path)) as bar:
         session_story = read_story(path, paths.data_dir(), bar.advance)
-    made = self_contained_page_html(session_story, paths.data_dir())
+    made = self_contained_page_html(session_story, paths.data_dir(), shared=redact)
     target = target or f"brimline-{session_story.session_id[:8]}.html"
     write_or_replace_own_page(target, made)
     count = len(session_story.moments)
     document = {
         "session_id": session_story.session_id,
         "file": os.path.abspath(target),
+        "redacted": redact,
         "bytes": len(made.encode()),
         "requests": count,
     }
-    text = f"{target}: {output.count_text(count, 'request')}, no text, no path."
+    what = "no text, no path" if redact else "with texts, paths, commands: look before you share it"
+    text = f"{target}: {output.count_text(count, 'request')}, {what}."
     output.answer(document, text, as_json=as_json)

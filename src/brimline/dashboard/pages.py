@@ -56,6 +56,8 @@ _MODEL = re.compile(r"claude-[a-z0-9.-]{1,40}(\[1m\])?")
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 # Of one text; a page is to be read, and `brimline store get` has the rest.
 MOST_CHARACTERS = 60_000
+# What Markdown puts before and around words.
+_MARKS = re.compile(r"^[\s#>+*|-]+|[*`|]+")
 
 
 @cache
@@ -73,6 +75,7 @@ def template_environment() -> Environment:
         ),
         "model": bill.short_model_name,
         "price": bill.row_dollars_text,
+        "unmarked": lambda text: _MARKS.sub("", str(text)),
         "line": lambda text, most=_CELL_CHARACTERS: output.one_line(text, most),
         "size": output.size_text,
         "ending": window.word_for_ending,
@@ -102,14 +105,14 @@ def _percent_text(part: float | None, whole: float | None) -> str:
 
 
 def _date_time_text(context: Any, at: float | None) -> str:
-    return _local_or_utc_time_text(at, shared=context.get("shared", False))
+    return _local_or_utc_time_text(at, single=context.get("single", False))
 
 
-def _local_or_utc_time_text(at: float | None, *, shared: bool = False) -> str:
+def _local_or_utc_time_text(at: float | None, *, single: bool = False) -> str:
     """A time of this machine, to the minute; a report, which others read elsewhere, has UTC."""
     if not at:
         return "unknown"
-    if shared:
+    if single:
         return output.utc_minute_text(clock.format_utc(at))
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
 
@@ -129,10 +132,11 @@ def session_page_values(
     spendings: Sequence[Spending] = (),
     *,
     shared: bool = False,
+    single: bool = False,
 ) -> dict[str, Any]:
     """All that the page of a session shows; of one that is shared, what everybody may know.
 
-    Others may read that anywhere, so that its times are in UTC.
+    A single file may be read anywhere, so that its times are in UTC.
     """
     shown, model = chart.fullest_moment_per_column(story.moments), story.most_used_model
     return {
@@ -140,11 +144,12 @@ def session_page_values(
         "project": "" if shared else story.project or "unknown",
         "model": model if not shared or _MODEL.fullmatch(model) else "",
         "shared": shared,
+        "single": single,
         "headline": headline_sentence_of_story(story),
         "cost": _cost_text(story, spendings, user_models),
         "subagents": _subagents(story, spendings, user_models, shared=shared),
         "plots": _session_plots(story, shown),
-        "columns": _columns(story, shown, shared=shared),
+        "columns": _columns(story, shown, single=single),
         "largest": largest_items_and_their_requests(story, _TOP),
         "notices": _announcements_and_refusals(story),
         "offloads": [one for one in story.events if one["event"] in ("Offloaded", "Recalled")],
@@ -180,9 +185,9 @@ def _subagents(
     return rows
 
 
-def _columns(story: Story, shown: list[Moment], *, shared: bool) -> list[list[Any]]:
+def _columns(story: Story, shown: list[Moment], *, single: bool) -> list[list[Any]]:
     """What each column of the charts tells to who points at it."""
-    columns = [[one.number, summary_line_of_request(one, shared=shared)] for one in shown]
+    columns = [[one.number, summary_line_of_request(one, single=single)] for one in shown]
     if shown and len(story.compactions) > shown[-1].segment:
         columns[-1][1] = f"{columns[-1][1]}; compacted since"
     return columns
@@ -238,9 +243,9 @@ def headline_sentence_of_story(story: Story) -> str:
     )
 
 
-def summary_line_of_request(moment: Moment, *, shared: bool = False) -> str:
+def summary_line_of_request(moment: Moment, *, single: bool = False) -> str:
     """One request in a line, for who points at it."""
-    when = _local_or_utc_time_text(moment.at, shared=shared)
+    when = _local_or_utc_time_text(moment.at, single=single)
     text = f"Request {moment.number}, {when}: {moment.tokens:,} tokens"
     text += f", {moment.tokens / moment.reading.window.tokens:.0%} of the window"
     text += f"; L{moment.reading.tier}" if moment.reading.tier else ""

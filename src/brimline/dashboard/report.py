@@ -15,10 +15,12 @@ from brimline.errors import BrimlineError
 from brimline.fast import io
 from brimline.figures import spending
 from brimline.settings import config
+from brimline.transcript import read
 
 if TYPE_CHECKING:
-    from brimline.dashboard.story import Story
+    from brimline.dashboard.story import Item, Story
 
+_TEXTS = 40
 _START = b"<!doctype html><!-- brimline"
 
 
@@ -39,13 +41,14 @@ def write_or_replace_own_page(file: str, text: str) -> None:
         raise BrimlineError(f"{file} cannot be written: {error.strerror or error}") from error
 
 
-def self_contained_page_html(found: Story, home_dir: str) -> str:
+def self_contained_page_html(found: Story, home_dir: str, *, shared: bool) -> str:
     """The page with its style and script inside, which nothing else in it may run."""
     files = resources.files("brimline.dashboard").joinpath("static")
     style, script = (files.joinpath(name).read_text("utf-8") for name in ("page.css", "page.js"))
     own = config.user_model_rows(home_dir)
     spendings = spending.read_spendings(None, spending.files_of_session(found.path), own)
-    values = pages.session_page_values(found, own, spendings, shared=True)
+    values = pages.session_page_values(found, own, spendings, shared=shared, single=True)
+    values["texts"] = [] if shared else _largest_items_with_texts(found)
     # Ours, and the same in every report.
     trusted = {"style": Markup(style), "script": Markup(script)}  # noqa: S704
     hashes = {"style_hash": _csp_hash(style), "script_hash": _csp_hash(script)}
@@ -54,3 +57,13 @@ def self_contained_page_html(found: Story, home_dir: str) -> str:
 
 def _csp_hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _largest_items_with_texts(found: Story) -> list[tuple[int, Item, str]]:
+    """The largest items, each with its request and its text."""
+    with read.open_transcript_file(found.path) as file:
+        return [
+            (number, item, pages.row_text_at(file, item.offset))
+            for number, item in pages.largest_items_and_their_requests(found, _TEXTS)
+            if item.offset >= 0
+        ]

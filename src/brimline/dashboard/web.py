@@ -30,19 +30,27 @@ from brimline.dashboard import overall, pages, story
 from brimline.dashboard.index import SORTS, Filter, Index, change_stamp_of_session
 from brimline.errors import BrimlineError
 from brimline.figures import bill, day, reader, spending, store
-from brimline.settings import config
+from brimline.gauge import composition
+from brimline.install import doctor
+from brimline.recall import hits, hot, overview, together
+from brimline.rules import loading
+from brimline.settings import clientsettings, config
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from brimline.figures.spending import Spending
 
-NAVIGATION = (("/", "Sessions"), ("/day", "Day"), ("/overall", "Overall"), ("/stored", "Kept out"))
+NAVIGATION = (
+    *(("/", "Sessions"), ("/day", "Day"), ("/overall", "Overall"), ("/stored", "Kept out")),
+    *(("/memory", "Memory"), ("/rules", "Rules"), ("/health", "Health")),
+)
 _PAGE_SIZE = 50
 _KEPT_STORIES = 2
 _REFRESH_S, _FIRST_LOOK_S = 15.0, 5.0
 _LARGEST_FORM_BYTES = 10_000
 _STORED_ROWS = 200
+_HITS = 20
 _HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -155,6 +163,10 @@ class Dashboard:
             Route("/overall", self.overall_page),
             Route("/stored", self.stored_outputs_page),
             Route("/stored/{digest}", self.output_page),
+            Route("/memory", self.memory_page),
+            Route("/memory/{key}", self.memory_entry_page),
+            Route("/rules", self.rules_page),
+            Route("/health", self.health_page),
             Mount("/static", StaticFiles(packages=[("brimline.dashboard", "static")])),
         ]
         known = (HTTPException, BrimlineError, OSError, sqlite3.Error)
@@ -268,6 +280,61 @@ class Dashboard:
         pin = layout.stored_path(self.home_dir, layout.digest_of_key(key), "pin")
         values["is_pinned"] = os.path.exists(pin)
         return self._render("output.html", f"Output {key[7:15]}", **values)
+
+    def memory_page(self, request: Request) -> Response:
+        """Topics of a project, and the search over all that was said."""
+        query = request.query_params.get("q", "").strip()[:200]
+        place = self._chosen_and_all_projects(request)
+        folder = clientsettings.memory_folder(place["project"])
+        values = overview.topics_document(folder) | place
+        values["texts"] = {topic.path: topic.text for topic in hot.read_topics(folder)}
+        found: dict[str, Any] = {"hits": [], "problem": ""}
+        if query:
+            found = together.document(self.home_dir, place["project"], query, _HITS, None)
+        for hit in found["hits"]:
+            hit["session"] = self._session_id_if_present(hit["group"])
+        unread = hits.reading_progress_if_unfinished(self.home_dir)
+        values |= found | {"query": query, "reading": unread and hits.progress_text(unread)}
+        return self._render("memory.html", "Memory", **values)
+
+    def memory_entry_page(self, request: Request) -> Response:
+        """One entry of memory, with what came before and after it."""
+        document = hits.entry_with_neighbours(self.home_dir, request.path_params["key"])
+        own = next(hit for hit in document["entries"] if hit["key"] == document["key"])
+        session = self._session_id_if_present(own["group"])
+        return self._render("entry.html", "Said before", own=own, session=session, **document)
+
+    def _session_id_if_present(self, group: str) -> str:
+        """The id of the session that an entry is from, where that is still there."""
+        name = group.partition("/")[0]
+        try:
+            return name if name and self.index.transcript_path_of_session(name) else ""
+        except BrimlineError:
+            return ""
+
+    def rules_page(self, request: Request) -> Response:
+        """The instruction files of a project."""
+        place = self._chosen_and_all_projects(request)
+        document = loading.project_document(place["project"], composition.characters_to_tokens)
+        return self._render("rules.html", "Rules", found=document, **place)
+
+    def health_page(self, request: Request) -> Response:
+        """Whether all is well in a project."""
+        place = self._chosen_and_all_projects(request)
+        document = doctor.run_checks_as_document(self.home_dir, place["project"])
+        summary = doctor.summary_text(document)
+        return self._render("health.html", "Health", found=document, summary=summary, **place)
+
+    def _chosen_and_all_projects(self, request: Request) -> dict[str, Any]:
+        """The folder that is asked for, where there was a session in it, else where this runs."""
+        projects = []
+        with contextlib.suppress(BrimlineError):  # what is asked for needs no index
+            projects = list(filter(os.path.isdir, self.index.values_of_column("project")))
+        asked, here = request.query_params.get("project", ""), os.getcwd()
+        return {
+            "projects": sorted({*projects, here}),
+            "project": asked if asked in projects else here,
+        }
 
     def _render(self, template: str, title: str, **values: Any) -> HTMLResponse:
         here = next((path for path, name in NAVIGATION if name == title), "")
