@@ -41,13 +41,16 @@ def cut_as_sent(text: str, size: int) -> str:
 class Player:
     """Plays the client for one session; recalls are allowed, as after a default install."""
 
-    def __init__(self, home_dir: str, project_dir: str, session_id: str = "s1") -> None:
+    def __init__(
+        self, home_dir: str, project_dir: str, session_id: str = "s1", *, source: str = "startup"
+    ) -> None:
         self.home_dir = home_dir
         self.project_dir = project_dir
         self.session_id = session_id
         self.transcript = ""
         self.allowed = True
         self.values: dict[str, Any] = {}
+        hook.session_start(self.turn("SessionStart", source=source))
 
     def turn(self, name: str, **fields: Any) -> Turn:
         """An event on its way to the rooms."""

@@ -19,7 +19,7 @@ LOG = "\n".join(f"2026-11-15 10:00:{n % 60:02d} INFO worker {n} finished" for n 
 # A window of 200,000 is compacted at 167,000; a point is 2,000.
 CALM = {
     "bytes": 8_000,
-    "reads": False,
+    "reads": True,
     "measured": 40_000,
     "publishes_at": 50_000,
     "speaks_at": 167_000 - 60_000 - 2_000,
@@ -132,9 +132,10 @@ def test_results_that_came_without_a_process_close_an_offer(
 def test_a_file_shown_as_a_preview_has_every_read_looked_at(
     session: SessionBuilder, home_dir: str
 ) -> None:
-    """In other sessions only large ones are."""
+    """And in a session with a past, until it is known that there was none."""
     state = SessionState(home_dir, session.session_id)
     state.spool_event("SessionStart", {})
+    open(f"{state.folder}/{marks.PAST}", "w").close()
     assert gate_at(session, home_dir, 40_000)["reads"] is False
     open(f"{state.folder}/{marks.PREVIEWED}x", "w").close()
     assert gate_at(session, home_dir, 40_100)["reads"] is True

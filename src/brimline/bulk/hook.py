@@ -6,7 +6,7 @@ Fast path: imports only `clienttools`, `io`, `paths`, `session` and `marks`.
 from __future__ import annotations
 
 from brimline.bulk import marks
-from brimline.bulk.marks import LEARNED, OFFER, PREVIEWED
+from brimline.bulk.marks import LEARNED, OFFER, PAST, PREVIEWED
 from brimline.fast import io, paths
 from brimline.state.session import MOD_ALIVE
 from brimline.transcript import clienttools
@@ -41,6 +41,10 @@ def post_tool_use(turn: Turn) -> Decision | None:
 
     event = turn.event
     result = tool_results.parse_answer(event.tool, event.tool_input, event.tool_response)
+    if result and PAST not in turn.state.names and event.tool in ("Read", "Bash"):
+        from brimline.bulk import past
+
+        past.catch_up_from_transcript(turn)
     return intercept.decide_on_result(turn, result) if result else None
 
 
@@ -55,7 +59,12 @@ def post_tool_use_failure(turn: Turn) -> Decision | None:
 
 def pre_tool_use(turn: Turn) -> Decision | None:
     """A refusal where the model is about to overwrite what it has seen as a preview only."""
-    if not any(name.startswith(PREVIEWED) for name in turn.state.names):
+    names = turn.state.names
+    if PAST not in names:
+        from brimline.bulk import past
+
+        past.catch_up_from_transcript(turn, waits=True)
+    if not any(name.startswith(PREVIEWED) for name in names):
         return None
     from brimline.bulk import intercept
 
@@ -79,6 +88,12 @@ def _tell_that_mod_is_missing(turn: Turn) -> Decision | None:
     from brimline.fast.decision import Decision
 
     return Decision(person_notes=(NO_MOD,))
+
+
+def session_start(turn: Turn) -> None:
+    """Note that the session, which has just begun, has no past in which files were seen."""
+    if turn.event.source in ("startup", "clear"):
+        io.create_exclusively(f"{turn.state.folder}/{PAST}", b"")
 
 
 def tidy(turn: Turn, until: float) -> None:

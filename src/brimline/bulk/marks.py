@@ -18,6 +18,8 @@ LARGE_BYTES = 5_000
 PREVIEWED = "offload-read-"
 # The files that the session changed.
 EDITED = "offload-edited.jsonl"
+# Says that the session has no past, or that what its transcript tells of it is noted too.
+PAST = "offload-past"
 # One for each preview whose call may be repeated, a byte in it for each result since; and one for
 # each of those that was.
 OFFER, TAKEN = "offload-again-", "offload-taken-"

@@ -37,7 +37,7 @@ NONE, GZIP = b"n", b"g"
 _GZIP_CONTAINER = 31
 _TEXT_LENGTH = 4_000
 # What the client puts before each line of a file.
-_NUMBERING = " 0123456789\t→"
+NUMBERING = " 0123456789\t→"
 _FINGERPRINT_DIGITS = 24
 
 
@@ -112,7 +112,7 @@ def sha256(data: bytes) -> str:
 
 def fingerprint_of_lines(lines: list[str]) -> str:
     """Return what tells a preview from any other text, though the client may number its lines."""
-    bare = "\n".join([line.lstrip(_NUMBERING).rstrip() for line in lines])
+    bare = "\n".join([line.lstrip(NUMBERING).rstrip() for line in lines])
     return sha256(bare.encode("utf-8", "replace"))[:_FINGERPRINT_DIGITS]
 
 

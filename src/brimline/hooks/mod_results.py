@@ -60,14 +60,16 @@ def limits_for_mod_to_stay_silent(turn: Turn) -> dict[str, Any]:
       may be announced. `steep`: growth in one request that may raise a tier.
     - `publishes_at`: the tokens at which those who poll are to be told.
     """
-    from brimline.bulk.marks import PREVIEWED
+    from brimline.bulk.marks import PAST, PREVIEWED
 
     if turn.state.is_off:
         return {}
     values, answer = turn.values, {}
     if values["offload.preset"] != "off":
         answer["bytes"] = min(values["offload.inline_bytes"], values["offload.read_bytes"])
-        answer["reads"] = any(name.startswith(PREVIEWED) for name in turn.state.names)
+        # Of a session with a past the hook before a Write may learn at any time what was previewed.
+        names = io.list_names(turn.state.folder)
+        answer["reads"] = PAST not in names or any(name.startswith(PREVIEWED) for name in names)
     return answer | _tier_limits_for_mod(turn, turn.reading)
 
 

@@ -42,7 +42,7 @@ RECALL = owntools.names("recall")
 EVENTS = {
     "SessionStart": Answered(
         function="session_start",
-        rooms=dict.fromkeys(("gauge", "guard", "rules", "carry", "recall"), ""),
+        rooms=dict.fromkeys(("gauge", "guard", "rules", "carry", "recall", "bulk"), ""),
         purpose="fresh settings, the card after a compaction, the user's reminder; housekeeping",
     ),
     "UserPromptSubmit": Answered(

@@ -21,7 +21,6 @@ from brimline.gauge.window import (
 from brimline.guard.ceiling import Ceiling
 from brimline.install import checks_files, client, datafolder
 from brimline.rules import lint
-from brimline.scout import reads
 from brimline.settings import config, elsewhere, pinned, presets
 from brimline.state import logs
 from brimline.state.session import SessionState
@@ -91,8 +90,7 @@ def _check_own_errors(home_dir: str, _project_dir: str) -> list[Said]:
 
 
 def _check_configuration(home_dir: str, project_dir: str) -> Iterator[Said]:
-    problems = [*config.load(home_dir, project_dir).problems]
-    problems += filter(None, [reads.load_ignore_patterns(project_dir).problem])
+    problems = config.load(home_dir, project_dir).problems
     for problem in problems:
         yield "config-problem", {"problem": problem}
     if not problems:
