@@ -122,6 +122,29 @@ def test_the_transcript_that_a_spool_names_is_the_series(home_dir: str, tmp_path
     assert (one.pre_tokens, one.post_tokens, one.summary_characters) == (167_031, 51_000, 800)
 
 
+def test_a_session_from_before_the_installation_keeps_its_past_when_it_is_resumed(
+    home_dir: str, tmp_path: Path
+) -> None:
+    """Hooks tell the rest; what came before them stands in the transcript."""
+    builder = transcript(tmp_path, "abc")
+    builder.now = START - 1_000
+    for tokens in (40_000, 160_000):
+        builder.prompt("go on")
+        builder.reply(tokens)
+    builder.compact(167_031, summary="x" * 800)
+    update(home_dir, [builder.path])
+    before = known(home_dir).figures
+
+    hooks = Hooks(home_dir)
+    hooks.add("SessionStart", transcript_path=builder.path)
+    update(home_dir)
+
+    after = known(home_dir).figures
+    assert (after.segments, after.compactions) == (before.segments, before.compactions)
+    assert len(after.compactions) == 1
+    assert len(after.turns) == len(before.turns) == 2
+
+
 def test_only_what_changed_is_read_again(home_dir: str, tmp_path: Path) -> None:
     """Size or time of a file make it news; what is deleted stays known."""
     builders = [transcript(tmp_path, "a"), transcript(tmp_path, "b")]

@@ -101,9 +101,13 @@ def test_housekeeping_takes_in_what_was_said(
 
     hook.tidy(turn, float("inf"))
     found = [hit.record.text for hit in hits.open_or_make_memory(home_dir).search("otter")]
+    session.prompt("The otter dives.")
+    turn.values["memory.exclude"] = None  # it could not be read
+    hook.tidy(turn, float("inf"))
+    kept = [hit.record.text for hit in hits.open_or_make_memory(home_dir).search("otter")]
     turn.values["memory.exclude"] = ["/"]
     hook.tidy(turn, float("inf"))
 
-    assert found == ["The otter swims."]
+    assert found == kept == ["The otter swims."]
     assert hits.open_or_make_memory(home_dir).search("otter") == []
     assert deep.bytes_of_unread_sources(home_dir, project_dir) == 0

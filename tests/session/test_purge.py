@@ -48,6 +48,10 @@ def test_an_old_result_becomes_a_line(session: Recorded, home_dir: str, old_resu
     key = "sha256:" + hashlib.sha256(content).hexdigest()
     assert text == f"[brimline: Bash make: {len(content):,} bytes, recall {key[:19]}]"
     assert contents.read_content(home_dir, key) == content
+    # So that it can be recalled when the session's file is gone.
+    about = contents.read_sidecar(home_dir, key)
+    assert about["session"] == "session"
+    assert about["cwd"] == find.folder_it_began_in(str(session.path))
     assert [row["uuid"] for row in session.rows] == names
     assert (done.length, done.size_bytes) == (len(before), len(session.data))
     assert found.saved_context_tokens == int((len(output("build")) - len(text)) / 2.85)

@@ -128,6 +128,8 @@ def test_an_orphan_goes_into_the_store_and_a_short_text_takes_its_place(
         b"LOST",
         b'[{"type":"text"}]',
     ]
+    about = [contents.read_sidecar(home_dir, one.key) for one in found if one]
+    assert all(each["session"] and each["cwd"] for each in about), "a recall asks whose it is"
 
 
 def test_a_missing_result_is_said_to_be_missing_there(

@@ -188,6 +188,19 @@ def test_a_broken_file_is_only_reported(
     (problem,) = loaded.problems
     told = "is ignored, with all that it sets, until it is mended: "
     assert problem.startswith(f"{paths.user_config(home_dir)} {told}")
+    assert loaded.values["memory.exclude"] is None, "what is private is not known"
+
+
+def test_where_what_is_excluded_is_not_understood_it_is_not_known(
+    home_dir: str, project_dir: str
+) -> None:
+    """The good part of a list would leave the rest to be read."""
+    _user(home_dir, '[memory]\nexclude = ["/private", "clients"]\n')
+
+    loaded = config.load(home_dir, project_dir)
+
+    assert loaded.values["memory.exclude"] is None
+    assert "memory.exclude" in loaded.problems[0]
 
 
 def test_unknown_settings_are_named(home_dir: str, project_dir: str) -> None:

@@ -343,7 +343,7 @@ def _update_topic_in_search(topic: Topic) -> None:
     home_dir, project = paths.data_dir(), os.getcwd()
     with contextlib.suppress(BrimlineError):
         exclude = config.load(home_dir, project).values["memory.exclude"]
-        deep.reindex_topic(home_dir, project, topic.path, exclude)
+        deep.reindex_topic(home_dir, project, topic.path, exclude or ())
 
 
 def _text_or_stdin(text: str) -> str:

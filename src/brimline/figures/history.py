@@ -53,8 +53,9 @@ def _session_as_known(figures: Store, name: str, told: list[Transcript]) -> Sess
     now, copied = figures.spool_of(name), dict[int | None, set[str]]()
     session = Session(name, [now.stamp, *map(_stamp_in_line, told)])
     session.damaged = now.damaged if now.stamp else known.damaged
-    session.events = figures_before_first_of(known.events, now.events) + now.events
-    if not session.events:  # hooks would tell when a fork began
+    earlier = known.events or _events_in_transcripts([one for one in told if not one.is_fork])
+    session.events = figures_before_first_of(earlier, now.events) + now.events
+    if not known.events and not now.events:  # hooks would tell when a fork began
         session.events = _events_in_transcripts(told)
         copied = {one.number: figures.keys_counted_elsewhere(one.number) for one in told}
     # A session may lie in two folders, with the same rows in each.

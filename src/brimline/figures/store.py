@@ -472,6 +472,7 @@ def _connect_or_in_memory(path: str, *, in_memory: bool) -> sqlite3.Connection:
             if not _is_damage(error):
                 raise
             _remove(path)
+            io.create_exclusively(path, b"")
             return _connect(path)
     except (OSError, sqlite3.OperationalError) as error:
         if in_memory:

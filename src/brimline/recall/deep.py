@@ -17,6 +17,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.carry import checkpoint, ledger, links, notes
+from brimline.errors import StoreError
 from brimline.fast import clock, io, paths
 from brimline.masking import mask
 from brimline.recall import hits, hot, stored, turns
@@ -88,7 +89,7 @@ class Source(NamedTuple):
 def index_sources(
     home_dir: str,
     project_dir: str,
-    exclude: Sequence[str] = (),
+    exclude: Sequence[str] | None = (),
     *,
     until: float = float("inf"),
     progress: Callable[[int], None] = lambda _: None,
@@ -98,13 +99,17 @@ def index_sources(
     Args:
         home_dir: the data folder.
         project_dir: the project whose topic files are known by the client's settings.
-        exclude: folders whose sessions stay out, as patterns.
+        exclude: folders whose sessions stay out, as patterns; None: it is not known which.
         until: on the monotonic clock, when to stop.
         progress: called with the number of bytes of each source that was looked at.
 
     Raises:
-        StoreError: the search cannot be used.
+        StoreError: the search cannot be used, or nothing may be taken in.
     """
+    if exclude is None:
+        raise StoreError(
+            "memory.exclude cannot be read: nothing is indexed before `brimline doctor` is content"
+        )
     by_path = {source.path: source for source in find_sources(home_dir, project_dir)}
     if not by_path and not os.path.isdir(stored.search_folder(home_dir)):
         return Taken(0, 0)

@@ -63,7 +63,8 @@ def tidy(turn: Turn, until: float) -> None:
         from brimline.recall import stored
 
         stored.tidy(turn.home, until=until)
-    deep.index_sources(turn.home, turn.project, turn.values["memory.exclude"], until=until)
+    if (exclude := turn.values["memory.exclude"]) is not None:
+        deep.index_sources(turn.home, turn.project, exclude, until=until)
 
 
 def _memory_index(turn: Turn) -> str:

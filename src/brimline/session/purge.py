@@ -245,6 +245,8 @@ class _PurgedCopy:
         self._home_dir, self._path = home_dir, path
         self._progress = progress or (lambda _: None)
         self._keys: dict[str, None] = {}
+        # Whose it is; the folder tells that when the session's file is gone.
+        self._owner = {"session": find.session_id_of(path), "cwd": find.folder_it_began_in(path)}
 
     def make_new(self, old: BinaryIO, length: int, new: BinaryIO) -> None:
         """Write the rows, and store what they lack; what lies between changes is copied in blocks.
@@ -290,8 +292,7 @@ class _PurgedCopy:
             place = place[step]
         text = place[item.path[-1]]
         place[item.path[-1]] = item.line
-        about = {"tool": item.call.tool, "source": item.call.subject}
-        about["session"] = find.session_id_of(self._path)
+        about = {"tool": item.call.tool, "source": item.call.subject} | self._owner
         meta = {name: value for name, value in about.items() if value}
         key = key_of_item(item)
         if item.original:

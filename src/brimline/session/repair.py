@@ -16,7 +16,7 @@ from brimline.session import copies, copying, faults
 from brimline.session.copying import Copied, CopyError, Order
 from brimline.session.faults import Findings, Mend, Place
 from brimline.session.survey import row_bytes
-from brimline.transcript import read, row
+from brimline.transcript import find, read, row
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -64,7 +64,7 @@ def repair(path: str, *, home_dir: str, progress: Progress = None) -> Report:
     if not found.mendable_faults:
         return Report(session, found)
     for passes in range(1, _MOST_PASSES + 1):
-        mended = _MendedCopy(home_dir, progress, passes)
+        mended = _MendedCopy(home_dir, session, progress, passes)
         about = lambda made=mended: {"keys": made.keys}  # noqa: E731
         order = Order(session, home_dir, copies.REPAIRED, mended.make_new, mended.verify, about)
         try:
@@ -83,7 +83,9 @@ class _NotSoundError(CopyError):
 class _MendedCopy:
     """The steps of a repair in the order in which they are taken."""
 
-    def __init__(self, home_dir: str, progress: Progress, passes: int) -> None:
+    def __init__(self, home_dir: str, path: str, progress: Progress, passes: int) -> None:
+        owner = {"session": find.session_id_of(path), "cwd": find.folder_it_began_in(path)}
+        self._meta = {**_META, **owner}
         self.before = self.after = Findings()
         self.keys: list[str] = []  # of what went into the store
         self._home_dir, self._progress = home_dir, progress
@@ -167,7 +169,7 @@ class _MendedCopy:
                 told = block.get("content")
                 text = told if isinstance(told, str) else row_bytes(told).decode()
                 data = text.encode("utf-8", "surrogatepass")
-                key = put.put(self._home_dir, data, _META)
+                key = put.put(self._home_dir, data, self._meta)
                 self.keys.append(key)
                 stub = build_reference_head(Stub(key, len(data), put.count_lines(data)))
                 content[index] = {"type": "text", "text": ORPHAN_RESULT.format(stub=stub)}

@@ -198,6 +198,7 @@ def _merge_file(config: Config, path: str) -> None:
     except (OSError, ValueError, RecursionError) as error:
         told = "is ignored, with all that it sets, until it is mended"
         config.problems.append(f"{path} {told}: {error}")
+        config.values["memory.exclude"] = None  # what stays out is not known: nothing is taken in
         return
     _add_model_rows(config, rows, path)
     for key, raw in found:
@@ -237,6 +238,8 @@ def _set_value(config: Config, setting: Setting, raw: Any, source: str, where: s
             f"{where}: {setting.key} {error}, not {told}; "
             f"{config.values[setting.key]!r} stays in force"
         )
+        if setting.key == "memory.exclude":
+            config.values[setting.key] = None
     else:
         config.sources[setting.key] = source
 
