@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,12 @@ def record(text: str = "Make the import faster") -> ledger.Ledger:
     return made
 
 
+def settings(vault: Path, **fields: Any) -> None:
+    """What Obsidian's own settings say of daily notes."""
+    (vault / ".obsidian").mkdir(exist_ok=True)
+    (vault / ".obsidian" / "daily-notes.json").write_text(json.dumps(fields), encoding="utf-8")
+
+
 @pytest.mark.row("S4-38")
 def test_a_session_leaves_one_entry_however_often_it_ends(vault: Path) -> None:
     """In today's note, behind what stands there, in the user's own words."""
@@ -45,18 +52,44 @@ def test_a_session_leaves_one_entry_however_often_it_ends(vault: Path) -> None:
     assert told in lines[3]
 
 
-def test_the_note_may_be_named_by_its_date(vault: Path) -> None:
-    """One that is not there yet is made, with its folder."""
-    daily_note.append_session_line(record(), "/home/dev/shop", f"{vault}/%Y/log-%j.md")
+@pytest.mark.row("S4-38")
+@pytest.mark.parametrize(
+    ("fields", "place", "expected"),
+    [
+        ({"folder": "journal", "format": "YYYY/MM/DD"}, "", "journal/%Y/%m/%d.md"),
+        ({"format": "dddd"}, "/%Y/log-%j.md", "%Y/log-%j.md"),
+    ],
+)
+def test_the_note_is_where_the_vault_keeps_it(
+    vault: Path, fields: dict[str, str], place: str, expected: str
+) -> None:
+    """By Obsidian's settings, else by ours; a note that is not there yet is made."""
+    settings(vault, **fields)
 
-    note = vault / time.strftime("%Y/log-%j.md")
-    assert "brimline: shop" in note.read_text(encoding="utf-8")
+    daily_note.append_session_line(record(), "/home/dev/shop", f"{vault}{place}")
+
+    assert "brimline: shop" in (vault / time.strftime(expected)).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("place", ["missing", "missing/%Y.md", ""])
-def test_what_is_not_understood_is_told(world: Path, vault: Path, place: str) -> None:
+@pytest.mark.parametrize(
+    ("fields", "place", "sentence"),
+    [
+        ({"format": "dddd Do MMMM"}, "vault", "set carry.daily_note"),
+        ({"format": 5}, "vault", "has no folder and format of the usual kind"),
+        ({"folder": ["a"]}, "vault", "has no folder and format of the usual kind"),
+        ({"folder": "../outside"}, "vault", "outside of the vault"),
+        ({}, "missing", "is not a folder"),
+        ({}, "missing/%Y.md", "is not a folder"),
+        ({}, "", "is not a folder"),
+    ],
+)
+def test_what_is_not_understood_is_told(
+    world: Path, vault: Path, fields: dict[str, Any], place: str, sentence: str
+) -> None:
     """And nothing is written."""
-    with pytest.raises(StateError, match="is not a folder"):
+    settings(vault, **fields)
+
+    with pytest.raises(StateError, match=sentence):
         daily_note.append_session_line(record(), "/p", str(world / place) if place else "%Y.md")
     assert list(vault.rglob("*.md")) == []
 

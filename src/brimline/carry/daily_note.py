@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from typing import TYPE_CHECKING
 
 from brimline.errors import StateError
-from brimline.fast import io
+from brimline.fast import io, json
 from brimline.foreign import flatten
 
 if TYPE_CHECKING:
     from brimline.carry.ledger import Ledger
 
+_DAILY_NOTES = ".obsidian/daily-notes.json"
+_TOKENS = {"YYYY": "%Y", "MM": "%m", "DD": "%d"}
+_LARGEST_FILE_BYTES = 256 << 10
 _LARGEST_NOTE_BYTES = 16 << 20
 
 
@@ -51,13 +55,35 @@ def append_session_line(record: Ledger, project_dir: str, daily_note: str) -> st
 def _todays_note_path(place: str) -> str:
     """Today's note."""
     if os.path.isdir(place):
-        return f"{place}/{time.strftime('%Y-%m-%d')}.md"
+        vault = os.path.realpath(place)
+        note = os.path.normpath(f"{vault}/{time.strftime(_obsidian_path_format(vault))}.md")
+        if not os.path.realpath(note).startswith(vault + os.sep) or "\0" in note:
+            raise StateError(f"the daily note {note} is outside of the vault {vault}")
+        return note
     folder, date, _ = place.partition("%")
     if not date or not os.path.isabs(place) or not os.path.isdir(os.path.dirname(folder)):
         raise StateError(
             f"carry.daily_note is not a folder, nor a path with a date in one: {place}"
         )
     return time.strftime(place)
+
+
+def _obsidian_path_format(vault: str) -> str:
+    """Return where Obsidian keeps daily notes, in `strftime` form."""
+    try:
+        settings = json.parse_object(io.read_file(f"{vault}/{_DAILY_NOTES}", _LARGEST_FILE_BYTES))
+    except (OSError, ValueError):
+        settings = {}
+    date, folder = settings.get("format") or "YYYY-MM-DD", settings.get("folder") or ""
+    if not isinstance(date, str) or not isinstance(folder, str):
+        raise StateError(f"{vault}/{_DAILY_NOTES} has no folder and format of the usual kind")
+    form = re.sub("YYYY|MM|DD", lambda token: _TOKENS[token.group()], date.replace("%", "%%"))
+    if re.search(r"[A-Za-z]", re.sub("%[YmdD%]", "", form)):
+        raise StateError(
+            f"the vault's date format {date!r} has more than YYYY, MM and DD in it: "
+            f"set carry.daily_note to the note's path, such as '{vault}/%Y-%m-%d.md'"
+        )
+    return f"{folder.replace('%', '%%')}/{form}"
 
 
 def _note_text_or_empty(note: str) -> str:
